@@ -1,0 +1,114 @@
+"""What all command-line scripts share: arguments, a log, one-line errors, one thread.
+
+Import this before numpy or torch: results must not depend on how many threads a machine
+has, and a job's parallelism belongs to Snakemake.
+"""
+
+import argparse
+import os
+import sys
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import IO, TypeVar
+
+for _variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ[_variable] = "1"
+
+from pydantic import ValidationError  # noqa: E402
+
+from causaldq.config import Settings  # noqa: E402
+from causaldq.errors import CausalDQError, ConfigError  # noqa: E402
+
+M = TypeVar("M", bound=Settings)
+
+
+class _Tee:
+    """Writes to the terminal and, without the bar's control characters, to the log."""
+
+    def __init__(self, terminal: IO[str], log: IO[str]) -> None:
+        self.terminal, self.log = terminal, log
+
+    def write(self, text: str) -> int:
+        self.log.write(text)
+        self.log.flush()
+        return self.terminal.write(text)
+
+    def flush(self) -> None:
+        self.terminal.flush()
+
+    def isatty(self) -> bool:
+        return False
+
+
+def parser(description: str | None) -> argparse.ArgumentParser:
+    """A parser with the options that every script has."""
+    made = argparse.ArgumentParser(
+        description=description, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    made.add_argument("--log", type=Path, help="also write messages to this file")
+    return made
+
+
+def add_settings(made: argparse.ArgumentParser, model: type[Settings]) -> None:
+    made.add_argument(
+        "--settings",
+        required=True,
+        help=f"JSON, or a file of JSON, with: {', '.join(model.model_fields)}",
+    )
+
+
+def settings(text: str, model: type[M]) -> M:
+    """Read the settings argument: JSON itself, or the name of a file that holds it."""
+    source = text if text.lstrip().startswith("{") else Path(text).read_text()
+    try:
+        return model.model_validate_json(source)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(str(part) for part in first["loc"]) or "--settings"
+        raise ConfigError(f"--settings: {place}: {first['msg']}") from None
+
+
+def add_checkpoints(made: argparse.ArgumentParser) -> None:
+    made.add_argument(
+        "--checkpoint",
+        action="append",
+        default=[],
+        metavar="PROTOCOL=FILE",
+        help="network of a learned method, by protocol; made by train.py",
+    )
+
+
+def checkpoints(given: list[str]) -> dict[str, Path]:
+    """Files by protocol."""
+    return {protocol: Path(path) for protocol, _, path in (text.partition("=") for text in given)}
+
+
+def run(made: argparse.ArgumentParser, work: Callable[[argparse.Namespace], None]) -> None:
+    """Parse, do the work, and turn errors into one line and an exit status."""
+    arguments = made.parse_args()
+    terminal = sys.stderr
+    log: IO[str] | None = None
+    if arguments.log:
+        arguments.log.parent.mkdir(parents=True, exist_ok=True)
+        log = arguments.log.open("w")
+        if not terminal.isatty():
+            sys.stderr = _Tee(terminal, log)
+    try:
+        work(arguments)
+    except CausalDQError as error:
+        _complain(f"{type(error).__name__}: {error}", terminal, log)
+        sys.exit(1)
+    except Exception:
+        _complain(traceback.format_exc().rstrip(), terminal, log)
+        sys.exit(2)
+    finally:
+        sys.stderr = terminal
+        if log:
+            log.close()
+
+
+def _complain(message: str, terminal: IO[str], log: IO[str] | None) -> None:
+    for place in (terminal, log):
+        if place:
+            print(message, file=place, flush=True)

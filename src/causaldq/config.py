@@ -1,0 +1,412 @@
+"""The settings: their one definition. Values live in config/*.yaml, never here.
+
+`config/defaults.yaml` holds the method's settings; a profile such as
+`config/quick.yaml` says what to run and may override any of them. Both are merged,
+validated here, and only then is a job graph built. Jobs receive their share of the
+settings as one of these models, so that what a job used is what it was given.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self, TypeVar
+
+import yaml
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    model_validator,
+)
+
+from causaldq.errors import ConfigError
+
+Protocol = Literal["paper", "fair"]
+Case = Literal["case_a", "case_b"]
+Share = Annotated[float, Field(gt=0, lt=1)]
+Positive = Annotated[float, Field(gt=0)]
+NotNegative = Annotated[float, Field(ge=0)]
+Count = Annotated[int, Field(ge=1)]
+Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
+
+
+T = TypeVar("T")
+
+
+def _no_duplicates(values: list[T]) -> list[T]:
+    if len(set(values)) != len(values):
+        raise ValueError("the list names a value twice")
+    return values
+
+
+Distinct = Annotated[list[T], Field(min_length=1), AfterValidator(_no_duplicates)]
+
+
+class Settings(BaseModel):
+    """Base of all settings: unknown keys are errors, values do not change."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+
+
+class StatisticSettings(Settings):
+    """The local statistic of the paper's section 4.2."""
+
+    decay: Annotated[Share, Field(description="lambda, the share of memory lost at each step")]
+    form: Annotated[
+        Literal["normalised", "raw"],
+        Field(description="normalised: chi-square null law; raw: as printed, chi2/(2-lambda)"),
+    ]
+    ridge: Annotated[Positive, Field(description="added to the precision so that solves are safe")]
+
+
+class DiscoverySettings(Settings):
+    """How the causal graph is found on in-control rows."""
+
+    algorithm: Annotated[
+        Literal["pc", "fci", "ges", "direct_lingam", "ground_truth", "file"],
+        Field(description="causal-learn's algorithm, the simulation's own graph, or a given one"),
+    ]
+    file: Annotated[str | None, Field(description="CSV of edges, for `algorithm: file`")] = None
+    level: Annotated[Share, Field(description="significance level of the independence tests")]
+    max_directions: Annotated[
+        Count,
+        Field(description="admissible directions of undirected edges averaged in the effects"),
+    ]
+
+    @model_validator(mode="after")
+    def _file_given(self) -> Self:
+        if (self.algorithm == "file") != (self.file is not None):
+            raise ValueError("file goes with algorithm: file, and only with it")
+        return self
+
+
+class SimulationSource(Settings):
+    """Streams of a linear structural equation model on a random acyclic graph."""
+
+    kind: Literal["simulation"]
+    p: Annotated[int, Field(ge=2, description="streams")]
+    expected_degree: Annotated[Positive, Field(description="edges of a stream, in and out")]
+    weight_low: Positive
+    weight_high: Positive
+    rows: Annotated[int, Field(ge=10, description="in-control rows for causal discovery")]
+
+    @model_validator(mode="after")
+    def _weights_in_order(self) -> Self:
+        if self.weight_low > self.weight_high:
+            raise ValueError(f"weight_low {self.weight_low} exceeds weight_high {self.weight_high}")
+        return self
+
+
+class ScenarioSettings(Settings):
+    """One monitoring problem: streams, sensors, where and how far the means shift."""
+
+    table: Annotated[str, Field(description="id of the published table it belongs to")]
+    source: Name
+    m: Annotated[Count, Field(description="sensors: streams that can be read at a time")]
+    k: Annotated[Count, Field(description="streams whose mean shifts")]
+    cases: Distinct[Case]
+    sigmas: Annotated[
+        Distinct[NotNegative], Field(description="noise on the shifted means, one cell each")
+    ]
+    deltas: Annotated[Distinct[NotNegative], Field(description="shift sizes at test")]
+    delta_train: Annotated[Positive, Field(description="shift size in training")]
+    propagate: Annotated[bool, Field(description="let shifts flow to descendants")]
+    horizon: Annotated[Count, Field(description="steps after the change; undetected runs cost it")]
+    hyperparameters: Annotated[Name, Field(description="row of `hyperparameters`")]
+
+
+class Hyperparameters(Settings):
+    """One row of the paper's last table."""
+
+    entropy_weight: Annotated[NotNegative, Field(description="alpha")]
+    learning_rate: Positive
+    discount: Annotated[Share, Field(description="gamma")]
+    batch: Count
+    temperature_decay: Annotated[Share, Field(description="tau, factor a training epoch")]
+
+
+class RewardSettings(Settings):
+    """The paper's reward: section 4.3."""
+
+    hit: Annotated[NotNegative, Field(description="y, for each shifted stream selected")]
+    hit_state: Annotated[NotNegative, Field(description="w, on the state's indicator")]
+    miss: Annotated[float, Field(le=0, description="U, when no selected stream is shifted")]
+    before: Annotated[float, Field(description="r1, before the change")]
+    after: Annotated[float, Field(description="r2, after the shift's rewarded duration")]
+    duration: Annotated[Count, Field(description="e, rewarded steps after the change")]
+    credit: Annotated[
+        Literal["per_stream", "team"],
+        Field(description="regress each stream on its own share, or the set on the sum"),
+    ]
+
+
+class LearnedMethod(Settings):
+    """Which causal parts an agent has, and how it explores."""
+
+    causal_state: Annotated[bool, Field(description="phi in the state")]
+    causal_reward: Annotated[bool, Field(description="every hit counts; else any hit counts once")]
+    causal_entropy: Annotated[bool, Field(description="H_c in target and loss")]
+    exploration: Literal["boltzmann", "epsilon_greedy"]
+    hit: Annotated[NotNegative | None, Field(description="overrides reward.hit")] = None
+    miss: Annotated[float | None, Field(le=0, description="overrides reward.miss")] = None
+
+
+class AgentSettings(Settings):
+    """The double Q-network and its training, the same for all learned methods."""
+
+    hidden: Annotated[list[Count], Field(min_length=1)]
+    optimiser: Literal["sgd", "adam"]
+    replay: Annotated[Count, Field(description="transitions kept")]
+    warmup: Annotated[Count, Field(description="transitions before the first update")]
+    target_every: Annotated[Count, Field(description="updates between target copies")]
+    temperature_start: Positive
+    temperature_floor: Positive
+    epsilon_start: Share
+    epsilon_floor: Share
+    unobserved_cap: Annotated[Count, Field(description="largest Y in the state")]
+    episodes: Annotated[Count, Field(description="episodes run side by side")]
+    episode_steps: Count
+    latest_change: Annotated[
+        int, Field(ge=0, description="change time is uniform between 0 and this")
+    ]
+    epochs: Annotated[Count, Field(description="rounds of side-by-side episodes")]
+    updates_per_step: Count
+    frozen_check_every: Annotated[Count, Field(description="epochs between frozen-policy checks")]
+    save_every: Annotated[Count, Field(description="epochs between resume points")]
+    reward: RewardSettings
+
+    @model_validator(mode="after")
+    def _change_within_episode(self) -> Self:
+        if self.latest_change >= self.episode_steps:
+            raise ValueError(
+                f"latest_change {self.latest_change} must be below"
+                f" episode_steps {self.episode_steps}"
+            )
+        return self
+
+
+class CalibrationSettings(Settings):
+    """How the alarm limit is set."""
+
+    arl0: Annotated[Positive, Field(description="wanted steps to a false alarm")]
+    nominal_level: Annotated[Share, Field(description="of the chi-square limit, `paper` protocol")]
+    paths: Annotated[int, Field(ge=10, description="in-control paths to set the limit")]
+    fresh_paths: Annotated[int, Field(ge=10, description="in-control paths to check it")]
+    horizon_factor: Annotated[
+        float, Field(gt=1, description="length of those paths, in units of arl0")
+    ]
+
+
+class EvaluationSettings(Settings):
+    """How delays are measured."""
+
+    replications: Annotated[int, Field(ge=2)]
+    in_control_steps: Annotated[int, Field(ge=0, description="steps before the change")]
+    bootstrap: Annotated[int, Field(ge=100, description="resamples behind an interval")]
+    confidence: Share
+
+
+class TssrpSettings(Settings):
+    """Thompson sampling on Shiryaev-Roberts-Pollak statistics."""
+
+    shift: Annotated[Positive, Field(description="mu1, shift looked for, in deviations")]
+    summed_streams: Annotated[
+        Count | None, Field(description="r, streams summed in the alarm; null: one a sensor")
+    ]
+
+
+class AsmpSettings(Settings):
+    """Adaptive sampling for multi-profile monitoring."""
+
+    shift: Annotated[Positive, Field(description="u, shift looked for, in deviations")]
+    limit_level: Annotated[
+        Share, Field(description="quantile of in-control statistics that is its published limit")
+    ]
+
+
+class CmabSettings(Settings):
+    """Combinatorial multi-armed bandit."""
+
+    decay: Annotated[Share, Field(description="lambda, the share of memory lost at each step")]
+
+
+class TrasSettings(Settings):
+    """Top-r adaptive sampling on local CUSUMs."""
+
+    shift: Annotated[Positive, Field(description="u, shift looked for, in deviations")]
+    compensation: Annotated[
+        NotNegative, Field(description="Delta, credit a step a stream goes unobserved")
+    ]
+    summed_streams: Annotated[
+        Count | None, Field(description="r, streams summed in the alarm; null: one a sensor")
+    ]
+
+
+class BaselineSettings(Settings):
+    """Parameters of the index policies; set once, never by cell."""
+
+    exploration_bonus: Annotated[
+        NotNegative, Field(description="greedy: credit a step a stream goes unobserved")
+    ]
+    tssrp: TssrpSettings
+    asmp: AsmpSettings
+    cmab: CmabSettings
+    tras: TrasSettings
+
+
+class ReportSettings(Settings):
+    """What the documents say of this profile."""
+
+    title: str
+    note: Annotated[str, Field(description="put into every caption")]
+
+
+class Config(Settings):
+    """Everything a run depends on."""
+
+    profile: Name
+    seed: Annotated[int, Field(ge=0)]
+    training_seeds: Annotated[int, Field(ge=1, description="networks trained for each cell")]
+    protocols: Distinct[Protocol]
+    methods: Annotated[Distinct[Name], Field(description="which methods run, in table order")]
+    sources: Annotated[dict[Name, SimulationSource], Field(min_length=1)]
+    scenarios: Annotated[dict[Name, ScenarioSettings], Field(min_length=1)]
+    statistic: StatisticSettings
+    discovery: DiscoverySettings
+    hyperparameters: dict[Name, Hyperparameters]
+    agent: AgentSettings
+    learned: dict[Name, LearnedMethod]
+    baselines: BaselineSettings
+    calibration: CalibrationSettings
+    evaluation: EvaluationSettings
+    report: ReportSettings
+
+    @model_validator(mode="after")
+    def _references_hold(self) -> Self:
+        from causaldq.methods.registry import INDEX_METHODS
+
+        known = [*self.learned, *INDEX_METHODS]
+        for method in self.methods:
+            if method not in known:
+                raise _MisfitError("methods", method, f"one of {', '.join(known)}")
+        for name, scenario in self.scenarios.items():
+            place = f"scenarios.{name}"
+            if scenario.source not in self.sources:
+                raise _MisfitError(
+                    f"{place}.source", scenario.source, f"one of {', '.join(self.sources)}"
+                )
+            p = self.sources[scenario.source].p
+            if scenario.m > p:
+                raise _MisfitError(
+                    f"{place}.m", scenario.m, f"at most p = {p} of {scenario.source}"
+                )
+            if scenario.k > p:
+                raise _MisfitError(
+                    f"{place}.k", scenario.k, f"at most p = {p} of {scenario.source}"
+                )
+            if scenario.hyperparameters not in self.hyperparameters:
+                raise _MisfitError(
+                    f"{place}.hyperparameters",
+                    scenario.hyperparameters,
+                    f"one of {', '.join(self.hyperparameters)}",
+                )
+        return self
+
+
+class _MisfitError(ValueError):
+    """A value at odds with another setting."""
+
+    def __init__(self, key: str, value: object, allowed: str) -> None:
+        super().__init__(f"{key}: {value!r} is not allowed here; give {allowed}")
+
+
+def merge(base: Mapping[str, Any], overlay: Mapping[str, Any]) -> dict[str, Any]:
+    """`overlay` over `base`; mappings merge, everything else is replaced."""
+    merged = dict(base)
+    for key, value in overlay.items():
+        below = merged.get(key)
+        both = isinstance(below, Mapping) and isinstance(value, Mapping)
+        merged[key] = merge(below, value) if both else value  # type: ignore[arg-type]
+    return merged
+
+
+def read_yaml(path: Path) -> dict[str, Any]:
+    try:
+        content = yaml.safe_load(path.read_text())
+    except FileNotFoundError:
+        names = ", ".join(sorted(p.stem for p in path.parent.glob("*.yaml"))) or "none"
+        raise ConfigError(f"{path} does not exist; profiles in {path.parent}: {names}") from None
+    except yaml.YAMLError as error:
+        raise ConfigError(f"{path} is not valid YAML: {' '.join(str(error).split())}") from None
+    if not isinstance(content, dict):
+        raise ConfigError(f"{path} must be a mapping of settings, not {type(content).__name__}")
+    return content
+
+
+def load_config(folder: Path, given: Mapping[str, Any]) -> Config:
+    """The settings of one run.
+
+    `given` is what the command line brought: nothing (the quick profile), a profile's
+    name, single overrides, or a whole profile file of the user's own.
+    """
+    name = given.get("profile", "quick")
+    profile_file = folder / f"{name}.yaml"
+    own = "scenarios" in given and not profile_file.exists()
+    profile = {} if own else read_yaml(profile_file)
+    return validate(merge(merge(read_yaml(folder / "defaults.yaml"), profile), given))
+
+
+def validate(values: Mapping[str, Any]) -> Config:
+    """Check the merged settings; the first thing wrong becomes one line."""
+    try:
+        return Config.model_validate(_with_source_defaults(values))
+    except ValidationError as error:
+        raise ConfigError(_one_line(error)) from None
+
+
+def _with_source_defaults(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Sources and scenarios take what they leave out from `source_defaults` and so on."""
+    filled = dict(values)
+    for section in ("source", "scenario"):
+        defaults = filled.pop(f"{section}_defaults", {})
+        entries = filled.get(f"{section}s")
+        if isinstance(entries, Mapping) and isinstance(defaults, Mapping):
+            filled[f"{section}s"] = {
+                name: merge(defaults, entry) if isinstance(entry, Mapping) else entry
+                for name, entry in entries.items()
+            }
+    return filled
+
+
+def _one_line(error: ValidationError) -> str:
+    first = error.errors()[0]
+    key = ".".join(str(part) for part in first["loc"] if part != "[key]")
+    text = first["msg"].removeprefix("Value error, ")
+    if first["type"] == "value_error" and isinstance(first["ctx"]["error"], _MisfitError):
+        line = text
+    elif first["type"] == "extra_forbidden":
+        allowed = ", ".join(_keys_at(first["loc"][:-1]))
+        line = f"{key}: there is no such setting; allowed here: {allowed}"
+    elif first["type"] == "missing":
+        line = f"{key}: is missing"
+    else:
+        line = f"{key}: {first['input']!r} is not allowed; {text[0].lower()}{text[1:]}"
+    more = error.error_count() - 1
+    return line + (f" (and {more} more)" if more else "")
+
+
+def _keys_at(location: tuple[int | str, ...]) -> list[str]:
+    """Names of the settings at a place of the config, for the error message."""
+    model: Any = Config
+    for part in location:
+        if isinstance(model, type) and issubclass(model, BaseModel) and part in model.model_fields:
+            model = model.model_fields[str(part)].annotation
+        elif getattr(model, "__origin__", None) is dict:
+            model = model.__args__[1]
+    return list(getattr(model, "model_fields", []))
+
+
+def schema() -> dict[str, Any]:
+    """JSON schema of the merged settings, for editors and other tools."""
+    return Config.model_json_schema()

@@ -1,0 +1,102 @@
+"""Reading and writing files: atomically, and with hashes.
+
+A file either has its final name and its whole content, or does not exist.
+"""
+
+import hashlib
+import io
+import json
+import os
+import tempfile
+import zipfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from causaldq.errors import DataError
+
+
+def write_atomically(path: Path, write: Callable[[Path], None]) -> None:
+    """Let `write` fill a temporary file beside `path`, then move it there."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    os.close(handle)
+    temporary = Path(name)
+    try:
+        write(temporary)
+        with temporary.open("rb+") as written:
+            os.fsync(written.fileno())
+        temporary.chmod(0o644)
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def write_bytes(path: Path, content: bytes) -> None:
+    def write(temporary: Path) -> None:
+        temporary.write_bytes(content)
+
+    write_atomically(path, write)
+
+
+def write_text(path: Path, content: str) -> None:
+    write_bytes(path, content.encode())
+
+
+def canonical_json(value: Any) -> str:
+    """One spelling for each value, so that equal settings have equal text."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def write_json(path: Path, value: Any) -> None:
+    write_text(path, json.dumps(value, sort_keys=True, indent=1, allow_nan=False) + "\n")
+
+
+def read_json(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text())
+    except FileNotFoundError:
+        raise DataError(f"{path} does not exist; run the rule that makes it") from None
+    except ValueError as error:
+        raise DataError(f"{path} is not valid JSON ({error}); delete it and run again") from None
+
+
+def write_arrays(path: Path, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
+    """Write arrays as an uncompressed .npz whose bytes depend on the arrays alone.
+
+    numpy's own writer stamps the current time into the archive.
+    """
+
+    def write(temporary: Path) -> None:
+        with zipfile.ZipFile(temporary, "w", zipfile.ZIP_STORED) as archive:
+            for name in sorted(arrays):
+                buffer = io.BytesIO()
+                np.lib.format.write_array(
+                    buffer, np.asarray(arrays[name], order="C"), allow_pickle=False
+                )
+                entry = zipfile.ZipInfo(f"{name}.npy", date_time=(1980, 1, 1, 0, 0, 0))
+                archive.writestr(entry, buffer.getvalue())
+
+    write_atomically(path, write)
+
+
+def read_arrays(path: Path) -> dict[str, npt.NDArray[Any]]:
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            return {name: archive[name] for name in archive.files}
+    except FileNotFoundError:
+        raise DataError(f"{path} does not exist; run the rule that makes it") from None
+    except (ValueError, zipfile.BadZipFile, EOFError, OSError) as error:
+        raise DataError(f"{path} is damaged ({error}); delete it and run again") from None
+
+
+def sha256(path: Path) -> str:
+    with path.open("rb") as handle:
+        return hashlib.file_digest(handle, "sha256").hexdigest()
+
+
+def sha256_of_text(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
