@@ -1,0 +1,1 @@
+"""Where streams come from: simulated ones here, recorded ones beside them."""

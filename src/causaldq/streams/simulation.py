@@ -1,0 +1,76 @@
+"""Simulated streams: a random acyclic graph and a linear model on it.
+
+The graph is Erdős–Rényi over a random order. The model is internally standardised:
+each stream is scaled to unit variance as it is generated from its parents, so that dense
+graphs do not blow up and a stream's variance does not reveal its place in the order.
+"""
+
+import numpy as np
+
+from causaldq.config import SimulationSource
+from causaldq.streams.model import StreamModel
+from causaldq.types import Floats
+
+
+def random_weights(settings: SimulationSource, rng: np.random.Generator) -> Floats:
+    """Weights (p, p) of a random acyclic graph; entry [i, j] is the edge from i to j."""
+    p = settings.p
+    probability = min(1.0, settings.expected_degree / (p - 1))
+    order = rng.permutation(p)
+    present = np.triu(rng.random((p, p)) < probability, k=1)
+    size = rng.uniform(settings.weight_low, settings.weight_high, (p, p))
+    sign = rng.choice([-1.0, 1.0], (p, p))
+    weights = np.zeros((p, p))
+    weights[np.ix_(order, order)] = present * size * sign
+    return weights
+
+
+def standardise(weights: Floats) -> tuple[Floats, Floats, Floats]:
+    """Scale an acyclic model so that every stream has variance one.
+
+    Returns the scaled direct effects (p, p), the scale of each stream's own term (p,),
+    and the covariance of the streams (p, p).
+    """
+    p = len(weights)
+    effects = np.zeros((p, p))
+    own = np.ones(p)
+    covariance = np.eye(p)
+    done: list[int] = []
+    for j in _topological(weights):
+        parents = weights[:, j]
+        inherited = float(parents @ covariance @ parents)
+        scale = 1.0 / np.sqrt(inherited + 1.0)
+        effects[:, j] = parents * scale
+        own[j] = scale
+        shared = covariance[done] @ effects[:, j]
+        covariance[done, j] = shared
+        covariance[j, done] = shared
+        done.append(j)
+    return effects, own, covariance
+
+
+def _topological(weights: Floats) -> list[int]:
+    """An order in which causes come before their effects."""
+    waiting = set(range(len(weights)))
+    order: list[int] = []
+    while waiting:
+        free = sorted(j for j in waiting if not any(weights[i, j] for i in waiting))
+        if not free:
+            raise ValueError("the graph has a cycle")
+        order.extend(free)
+        waiting.difference_update(free)
+    return order
+
+
+def simulate(settings: SimulationSource, rng: np.random.Generator) -> StreamModel:
+    """Draw a graph and its model, and record in-control rows from it."""
+    effects, _, covariance = standardise(random_weights(settings, rng))
+    rows = in_control(covariance, 1, settings.rows, rng)[0]
+    names = tuple(f"x{i + 1}" for i in range(settings.p))
+    return StreamModel(names=names, rows=rows, covariance=covariance, effects=effects)
+
+
+def in_control(covariance: Floats, n: int, steps: int, rng: np.random.Generator) -> Floats:
+    """Independent Gaussian rows (n, steps, p) with mean zero."""
+    factor = np.linalg.cholesky(covariance)
+    return rng.standard_normal((n, steps, len(covariance))) @ factor.T
