@@ -1,0 +1,1 @@
+"""The causal graph of the streams, found without interventions."""
