@@ -1,0 +1,1 @@
+"""Methods: what chooses the sensors and what raises the alarm. One file each."""

@@ -1,0 +1,109 @@
+"""What a method is.
+
+A method knows the problem, and sees only the values of the streams it chose to read. It
+holds no state of its own: `start` makes a state, `observe` returns the next one. A state
+has one row for each replication, so that a whole batch of monitoring runs advances at
+once, and rows can be dropped (a run has alarmed) or repeated (one past, many futures).
+"""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, fields, replace
+from typing import ClassVar, Generic, Self, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import chdtri
+
+from causaldq.config import BaselineSettings, CalibrationSettings, StatisticSettings
+from causaldq.types import Bools, Floats, Ints
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What every method knows before monitoring begins."""
+
+    covariance: Floats
+    """(p, p), in control; streams have mean zero."""
+    m: int
+    """Sensors."""
+    statistic: StatisticSettings
+    baselines: BaselineSettings
+
+    @property
+    def p(self) -> int:
+        return len(self.covariance)
+
+
+@dataclass(frozen=True)
+class Truth:
+    """What only a bound may know."""
+
+    shifted: Bools
+    """(n, p), the streams that will shift."""
+    mean: Floats
+    """(n, p), their mean after the change."""
+
+    def take(self, rows: npt.NDArray[np.generic]) -> "Truth":
+        return Truth(self.shifted[rows], self.mean[rows])
+
+
+@dataclass(frozen=True)
+class State:
+    """Base of all states: fields are arrays, or states, with one row a replication."""
+
+    def take(self, rows: npt.NDArray[np.generic]) -> Self:
+        """Keep, drop or repeat replications."""
+        return replace(self, **{f.name: _rows(getattr(self, f.name), rows) for f in fields(self)})
+
+
+def _rows(value: object, rows: npt.NDArray[np.generic]) -> object:
+    if isinstance(value, np.ndarray):
+        return value[rows]
+    return value.take(rows)  # type: ignore[attr-defined]
+
+
+S = TypeVar("S", bound=State)
+
+
+class Method(ABC, Generic[S]):
+    """Chooses m streams to read, and turns what was read into an alarm statistic."""
+
+    is_bound: ClassVar[bool] = False
+    """True if the method uses the truth: a yardstick, not a competitor."""
+
+    limit_depends_on_shift: ClassVar[bool] = False
+    """True for a bound whose statistic knows the shift: it needs a limit for each."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+
+    @abstractmethod
+    def start(self, n: int, truth: Truth | None, rng: np.random.Generator) -> S:
+        """State of n replications before anything is read. Only bounds receive the truth."""
+
+    @abstractmethod
+    def choose(self, state: S, rng: np.random.Generator) -> Ints:
+        """Streams to read next, (n, m), distinct in each row."""
+
+    @abstractmethod
+    def observe(self, state: S, streams: Ints, values: Floats, rng: np.random.Generator) -> S:
+        """Take in the values (n, m) of the chosen streams (n, m)."""
+
+    @abstractmethod
+    def statistic(self, state: S) -> Floats:
+        """Alarm statistic (n,); an alarm is raised when it exceeds the limit."""
+
+    def published_limit(self, in_control: Floats, settings: CalibrationSettings) -> float:
+        """Limit of the `paper` protocol, given in-control statistics (paths, steps).
+
+        The nominal chi-square quantile with p degrees of freedom, unless the method's own
+        publication sets another.
+        """
+        return float(chdtri(self.problem.p, 1.0 - settings.nominal_level))
+
+
+def top(scores: Floats, m: int, rng: np.random.Generator) -> Ints:
+    """The m largest of each row of scores (n, p), ties broken at random; (n, m), ascending."""
+    tie_break = rng.random(scores.shape)
+    order = np.lexsort((tie_break, -scores), axis=1)
+    return np.sort(order[:, :m], axis=1)

@@ -1,0 +1,110 @@
+"""Running methods on paths. The only place where hidden values meet a method: it hands
+over the chosen streams' values, and nothing else."""
+
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+
+from causaldq.methods.base import Method, State, Truth
+from causaldq.types import Bools, Floats, Ints
+
+S = TypeVar("S", bound=State)
+
+
+def step(
+    method: Method[S], state: S, values: Floats, rng: np.random.Generator
+) -> tuple[S, Ints, Floats]:
+    """One monitoring step on the rows `values` (n, p): next state, streams read, statistic."""
+    streams = method.choose(state, rng)
+    observed = np.take_along_axis(values, streams, axis=1)
+    state = method.observe(state, streams, observed, rng)
+    return state, streams, method.statistic(state)
+
+
+def statistics(
+    method: Method[S], paths: Floats, truth: Truth | None, rng: np.random.Generator
+) -> Floats:
+    """Statistic at every step (n, steps) of the paths (n, steps, p)."""
+    n, steps, _ = paths.shape
+    state = method.start(n, truth, rng)
+    values = np.empty((n, steps))
+    for t in range(steps):
+        state, _, values[:, t] = step(method, state, paths[:, t], rng)
+    return values
+
+
+@dataclass(frozen=True)
+class Delays:
+    """Outcome of monitoring n replications through a change."""
+
+    false_alarm: Bools
+    """(n,), alarmed before the change."""
+    delay: Ints
+    """(n,), readings after the change up to and including the alarm; the horizon if there
+    was none; 0 where there was a false alarm."""
+    censored: Bools
+    """(n,), no alarm within the horizon."""
+
+
+def delays(
+    method: Method[S],
+    paths: Floats,
+    change: int,
+    means: list[Floats],
+    truths: list[Truth | None],
+    limit: float,
+    rng: np.random.Generator,
+) -> list[Delays]:
+    """Monitor the same paths (n, steps, p) under several shifted means (n, p).
+
+    Until the change all alternatives share one past, so it is run once unless the truths
+    differ. A replication is dropped once it has alarmed.
+    """
+    n, steps, _ = paths.shape
+    groups = len(means)
+    replication = np.tile(np.arange(n), groups)
+    shift = np.concatenate(means)
+    false_alarm = np.zeros(n * groups, dtype=bool)
+    alarm_at = np.full(n * groups, -1)
+
+    shares_past = all(truth is None for truth in truths)
+    past = 1 if shares_past else groups
+    truth = None if shares_past else _stack(truths)
+    state = method.start(n * past, truth, rng)
+    alarmed = np.zeros(n * past, dtype=bool)
+    for t in range(change):
+        values = np.tile(paths[:, t], (past, 1))
+        state, _, value = step(method, state, values, rng)
+        alarmed |= value > limit
+    false_alarm[:] = np.tile(alarmed, groups // past)
+
+    running = np.flatnonzero(~false_alarm)
+    state = state.take(running % (n * past))
+    for t in range(change, steps):
+        if len(running) == 0:
+            break
+        values = paths[replication[running], t] + shift[running]
+        state, _, value = step(method, state, values, rng)
+        over = value > limit
+        alarm_at[running[over]] = t - change + 1
+        if over.any():
+            state = state.take(np.flatnonzero(~over))
+            running = running[~over]
+
+    censored = (alarm_at < 0) & ~false_alarm
+    delay = np.where(censored, steps - change, np.where(false_alarm, 0, alarm_at))
+    return [
+        Delays(false_alarm[rows], delay[rows], censored[rows])
+        for rows in (np.arange(g * n, (g + 1) * n) for g in range(groups))
+    ]
+
+
+def _stack(truths: list[Truth | None]) -> Truth:
+    known = [truth for truth in truths if truth is not None]
+    if len(known) != len(truths):
+        raise ValueError("give the truth for all alternatives or for none")
+    return Truth(
+        np.concatenate([truth.shifted for truth in known]),
+        np.concatenate([truth.mean for truth in known]),
+    )
