@@ -1,0 +1,1 @@
+"""Causal DQ: the double Q-network, its causal parts, its training and its checkpoints."""

@@ -1,0 +1,111 @@
+"""Training episodes: fresh in-control values into which shifts are injected.
+
+The shifts are ours, so their places are known here: for the reward and the causal mask,
+never for the state.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from causaldq.agent.reward import reward_shares
+from causaldq.agent.settings import ShiftPlan
+from causaldq.agent.state import causal_state
+from causaldq.config import RewardSettings
+from causaldq.methods.local import LocalState, observe_local, start_local
+from causaldq.shifts import direction, pattern, shifted_streams
+from causaldq.statistic import LocalStatistic
+from causaldq.streams.model import StreamModel
+from causaldq.types import Bools, Floats, Ints
+
+
+@dataclass(frozen=True)
+class Episodes:
+    """A batch of n episodes, drawn whole."""
+
+    values: Floats
+    """(n, steps, p), shifts included."""
+    change: Ints
+    """(n,), first shifted step."""
+    shifted: Bools
+    """(n, p)"""
+
+
+def draw_episodes(
+    model: StreamModel, plan: ShiftPlan, n: int, steps: int, rng: np.random.Generator
+) -> Episodes:
+    """Each episode has its own values, change time, case, noise level and, if fair, places."""
+    values = model.in_control(n, steps, rng)
+    change = rng.integers(plan.latest_change + 1, size=n)
+    shifted = shifted_streams(plan.protocol, n, model.p, plan.k, rng)
+    case = rng.integers(len(plan.cases), size=n)
+    signs = np.stack([pattern(name, shifted) for name in plan.cases])[case, np.arange(n)]
+    sigma = np.asarray(plan.sigmas)[rng.integers(len(plan.sigmas), size=n)]
+    noise = sigma[:, None] * rng.standard_normal((n, model.p))
+    mean = plan.delta * direction(signs, model, plan.propagate) + noise
+    after = np.arange(steps) >= change[:, None]
+    return Episodes(values + after[:, :, None] * mean[:, None, :], change, shifted)
+
+
+@dataclass(frozen=True)
+class Step:
+    """What came of one action."""
+
+    shares: Floats
+    """(n, m), each selected stream's share of the reward."""
+    mask: Bools
+    """(n, p), the causal mask C: streams that were shifted at this step."""
+    hits: Ints
+    """(n,), shifted streams among the selected."""
+
+
+class Environment:
+    """n episodes advancing together."""
+
+    def __init__(
+        self,
+        model: StreamModel,
+        local: LocalStatistic,
+        m: int,
+        effects: Floats | None,
+        unobserved_cap: int,
+        reward: RewardSettings,
+        *,
+        causal_reward: bool,
+    ) -> None:
+        self.model = model
+        self.local = local
+        self.m = m
+        self.effects = effects
+        self.unobserved_cap = unobserved_cap
+        self.reward = reward
+        self.causal_reward = causal_reward
+
+    @property
+    def inputs(self) -> int:
+        """Size of the state."""
+        return (2 if self.effects is None else 3) * self.model.p
+
+    def reset(self, episodes: Episodes) -> npt.NDArray[np.float32]:
+        self.episodes = episodes
+        self.time = 0
+        self.state: LocalState = start_local(self.local, len(episodes.values), self.m)
+        return self._features()
+
+    def step(self, selected: Ints) -> tuple[npt.NDArray[np.float32], Step]:
+        """Read the selected streams (n, m); returns the next state and what it earned."""
+        episodes = self.episodes
+        observed = np.take_along_axis(episodes.values[:, self.time], selected, axis=1)
+        self.state = observe_local(self.local, self.state, selected, observed)
+        since_change = self.time - episodes.change
+        shares = reward_shares(
+            selected, episodes.shifted, since_change, self.reward, causal=self.causal_reward
+        )
+        mask = episodes.shifted & (since_change >= 0)[:, None]
+        hits = np.take_along_axis(mask, selected, axis=1).sum(axis=1)
+        self.time += 1
+        return self._features(), Step(shares, mask, hits)
+
+    def _features(self) -> npt.NDArray[np.float32]:
+        return causal_state(self.local, self.state, self.effects, self.unobserved_cap)

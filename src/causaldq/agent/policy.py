@@ -1,0 +1,27 @@
+"""A trained network as a method: frozen, top-m, on observed values only."""
+
+import numpy as np
+import torch
+
+from causaldq.agent.checkpoint import Checkpoint
+from causaldq.agent.network import top_streams
+from causaldq.agent.state import causal_state
+from causaldq.methods.base import Problem
+from causaldq.methods.local import LocalMethod, LocalState
+from causaldq.types import Ints
+
+
+class LearnedPolicy(LocalMethod):
+    """Reads the m streams of largest Q."""
+
+    def __init__(self, problem: Problem, checkpoint: Checkpoint) -> None:
+        super().__init__(problem)
+        self.network = checkpoint.online
+        self.effects = checkpoint.effects
+        self.cap = checkpoint.settings.agent.unobserved_cap
+
+    def choose(self, state: LocalState, rng: np.random.Generator) -> Ints:
+        features = causal_state(self.local, state, self.effects, self.cap)
+        with torch.no_grad():
+            streams = top_streams(self.network(torch.from_numpy(features)), self.problem.m)
+        return streams.numpy()

@@ -1,0 +1,36 @@
+"""Settings of a training run; light, so that planning needs no torch."""
+
+from causaldq.config import (
+    AgentSettings,
+    Case,
+    Hyperparameters,
+    LearnedMethod,
+    Protocol,
+    Settings,
+    StatisticSettings,
+)
+
+
+class ShiftPlan(Settings):
+    """Where, when and how far the means of training episodes shift."""
+
+    protocol: Protocol
+    k: int
+    cases: list[Case]
+    delta: float
+    sigmas: list[float]
+    propagate: bool
+    latest_change: int
+
+
+class TrainingSettings(Settings):
+    """All that a training run depends on beside its data and graph."""
+
+    seed: int
+    network: str
+    m: int
+    method: LearnedMethod
+    agent: AgentSettings
+    hyperparameters: Hyperparameters
+    statistic: StatisticSettings
+    plan: ShiftPlan
