@@ -1,0 +1,1 @@
+"""From methods to numbers: alarm limits, delays, intervals, the tidy table."""

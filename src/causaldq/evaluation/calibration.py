@@ -1,0 +1,73 @@
+"""Alarm limits: every method at the same rate of false alarms.
+
+No policy looks at the limit, so one set of in-control statistics answers for all limits.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from causaldq.types import Bools, Floats, Ints
+
+RULE_OF_THREE = 3.0
+"""-log(.05): with no alarm in a total time t, ARL0 is above t / 3 with 95% confidence."""
+
+
+def run_lengths(statistics: Floats, limit: float) -> tuple[Ints, Bools]:
+    """Steps to the first alarm (paths,), and which paths ended without one."""
+    over = statistics > limit
+    alarmed: Bools = np.any(over, axis=1)
+    first = np.where(alarmed, over.argmax(axis=1) + 1, statistics.shape[1])
+    return first, ~alarmed
+
+
+def average_run_length(lengths: Ints, censored: Bools) -> float:
+    """Steps at risk for each alarm: a path that ends unalarmed adds its time, not an alarm."""
+    alarms = int((~censored).sum())
+    return float(lengths.sum()) / alarms if alarms else float("inf")
+
+
+def limit_for(statistics: Floats, arl0: float) -> float:
+    """The smallest limit at which in-control statistics (paths, steps) reach `arl0`.
+
+    Bisection over the running maxima, the only values at which the run length changes.
+    """
+    candidates = np.unique(np.maximum.accumulate(statistics, axis=1))
+    low, high = 0, len(candidates) - 1
+    while low < high:
+        middle = (low + high) // 2
+        if average_run_length(*run_lengths(statistics, candidates[middle])) >= arl0:
+            high = middle
+        else:
+            low = middle + 1
+    return float(candidates[low])
+
+
+@dataclass(frozen=True)
+class RunLength:
+    """An in-control run length and its interval; None stands for no alarm at all."""
+
+    value: float | None
+    low: float
+    high: float | None
+
+
+def measured_run_length(
+    statistics: Floats, limit: float, confidence: float, resamples: int, rng: np.random.Generator
+) -> RunLength:
+    """ARL0 reached on fresh paths (paths, steps), with a bootstrap interval over paths."""
+    lengths, censored = run_lengths(statistics, limit)
+    if censored.all():
+        return RunLength(None, float(lengths.sum()) / RULE_OF_THREE, None)
+    n = len(lengths)
+    weights = rng.multinomial(n, np.full(n, 1.0 / n), size=resamples)
+    alarms = weights @ ~censored
+    time = weights @ lengths
+    drawn = np.where(alarms > 0, time / np.maximum(alarms, 1), np.inf)
+    tail = (1.0 - confidence) / 2.0
+    low, high = np.quantile(drawn, [tail, 1.0 - tail], method="inverted_cdf")
+    return RunLength(
+        average_run_length(lengths, censored),
+        float(low),
+        float(high) if np.isfinite(high) else None,
+    )

@@ -1,0 +1,172 @@
+"""From settings to work: which jobs a config asks for, and what each one is given.
+
+Snakemake asks here; nothing here knows of Snakemake. A change of a setting reaches
+exactly the jobs whose share of the settings, as given here, contains it.
+"""
+
+from dataclasses import dataclass
+
+from causaldq.agent.settings import ShiftPlan, TrainingSettings
+from causaldq.config import Config, Protocol, ScenarioSettings
+from causaldq.jobs import (
+    CalibrateJob,
+    Cell,
+    DiscoverJob,
+    EvaluateJob,
+    InjectJob,
+    SimulateJob,
+)
+from causaldq.methods.registry import INDEX_METHODS
+
+
+@dataclass(frozen=True)
+class Network:
+    """A network to be trained."""
+
+    scenario: str
+    protocol: Protocol
+    method: str
+    seed: int
+
+    @property
+    def id(self) -> str:
+        return f"{self.scenario}.{self.protocol}.{self.method}.s{self.seed}"
+
+
+@dataclass(frozen=True)
+class Run:
+    """A method to be calibrated and evaluated on a scenario, under all protocols."""
+
+    scenario: str
+    method: str
+    seed: int | None
+    """Training seed of a learned method."""
+
+    @property
+    def id(self) -> str:
+        return f"{self.scenario}.{self.method}" + ("" if self.seed is None else f".s{self.seed}")
+
+
+class Plan:
+    """All units of work of one config, by id."""
+
+    def __init__(self, config: Config) -> None:
+        self.config = config
+        self.runs = {
+            run.id: run
+            for scenario in config.scenarios
+            for method in config.methods
+            for run in self._runs(scenario, method)
+        }
+        self.networks = {
+            network.id: network
+            for run in self.runs.values()
+            for network in self.networks_of(run).values()
+        }
+
+    def _runs(self, scenario: str, method: str) -> list[Run]:
+        if method in INDEX_METHODS:
+            return [Run(scenario, method, None)]
+        return [Run(scenario, method, seed) for seed in range(self.config.training_seeds)]
+
+    def networks_of(self, run: Run) -> dict[Protocol, Network]:
+        """The networks a run needs, by protocol; none if its method is not learned."""
+        if run.seed is None:
+            return {}
+        return {
+            protocol: Network(run.scenario, protocol, run.method, run.seed)
+            for protocol in self.config.protocols
+        }
+
+    def source_of(self, scenario: str) -> str:
+        return self.config.scenarios[scenario].source
+
+    def simulate_job(self, source: str) -> SimulateJob:
+        return SimulateJob(
+            seed=self.config.seed, source=source, simulation=self.config.sources[source]
+        )
+
+    def inject_job(self, scenario: str) -> InjectJob:
+        wanted = self.config.scenarios[scenario]
+        evaluation = self.config.evaluation
+        return InjectJob(
+            seed=self.config.seed,
+            scenario=scenario,
+            k=wanted.k,
+            protocols=self.config.protocols,
+            cases=wanted.cases,
+            propagate=wanted.propagate,
+            replications=evaluation.replications,
+            in_control_steps=evaluation.in_control_steps,
+            horizon=wanted.horizon,
+        )
+
+    def discover_job(self, source: str) -> DiscoverJob:
+        return DiscoverJob(seed=self.config.seed, source=source, discovery=self.config.discovery)
+
+    def train_job(self, name: str) -> TrainingSettings:
+        network = self.networks[name]
+        wanted = self.config.scenarios[network.scenario]
+        return TrainingSettings(
+            seed=self.config.seed,
+            network=name,
+            m=wanted.m,
+            method=self.config.learned[network.method],
+            agent=self.config.agent,
+            hyperparameters=self.config.hyperparameters[wanted.hyperparameters],
+            statistic=self.config.statistic,
+            plan=ShiftPlan(
+                protocol=network.protocol,
+                k=wanted.k,
+                cases=wanted.cases,
+                delta=wanted.delta_train,
+                sigmas=wanted.sigmas,
+                propagate=wanted.propagate,
+                latest_change=self.config.agent.latest_change,
+            ),
+        )
+
+    def calibrate_job(self, name: str) -> CalibrateJob:
+        run = self.runs[name]
+        config = self.config
+        wanted = config.scenarios[run.scenario]
+        index_method = INDEX_METHODS.get(run.method)
+        by_cell = index_method is not None and index_method.limit_depends_on_shift
+        return CalibrateJob(
+            seed=config.seed,
+            scenario=run.scenario,
+            method=run.method,
+            m=wanted.m,
+            protocols=config.protocols,
+            statistic=config.statistic,
+            baselines=config.baselines,
+            k=wanted.k,
+            calibration=config.calibration,
+            confidence=config.evaluation.confidence,
+            bootstrap=config.evaluation.bootstrap,
+            propagate=wanted.propagate,
+            cells=_cells(wanted) if by_cell else None,
+        )
+
+    def evaluate_job(self, name: str) -> EvaluateJob:
+        run = self.runs[name]
+        wanted = self.config.scenarios[run.scenario]
+        return EvaluateJob(
+            seed=self.config.seed,
+            scenario=run.scenario,
+            method=run.method,
+            m=wanted.m,
+            protocols=self.config.protocols,
+            statistic=self.config.statistic,
+            baselines=self.config.baselines,
+            cells=_cells(wanted),
+        )
+
+
+def _cells(scenario: ScenarioSettings) -> list[Cell]:
+    return [
+        Cell(case=case, sigma=sigma, delta=delta)
+        for case in scenario.cases
+        for sigma in scenario.sigmas
+        for delta in scenario.deltas
+    ]
