@@ -1,0 +1,21 @@
+"""How ids are written for people."""
+
+LABELS = {
+    "causal_dq": "Causal DQ",
+    "non_causal": "Non-causal DQ",
+    "sdq": "SDQ-style",
+    "tssrp": "TSSRP",
+    "asmp": "ASMP",
+    "cmab": "CMAB",
+    "tras": "TRAS",
+    "cusum": "CUSUM, all known",
+    "case_a": "case (a)",
+    "case_b": "case (b)",
+    "paper": "the paper's protocol",
+    "fair": "fair protocol",
+}
+
+
+def label(name: str) -> str:
+    """An id in words; a new method needs no entry here."""
+    return LABELS.get(name, name.replace("_", " ").capitalize())
