@@ -1,0 +1,27 @@
+"""Causal DQ: from data to the tables and figures of the paper.
+
+snakemake -j2                           the quick profile
+snakemake -j2 --config profile=paper    the whole paper
+"""
+
+from snakemake.utils import min_version
+
+min_version("9.0")
+
+
+report: "workflow/report/workflow.rst"
+
+
+include: "workflow/rules/common.smk"
+include: "workflow/rules/data.smk"
+include: "workflow/rules/discover.smk"
+include: "workflow/rules/train.smk"
+include: "workflow/rules/evaluate.smk"
+include: "workflow/rules/report.smk"
+
+
+rule all:
+    default_target: True
+    input:
+        rules.report.output,
+        DOCUMENT,

@@ -1,0 +1,22 @@
+"""Set a method's alarm limits on in-control paths, and measure ARL0 on fresh ones."""
+
+from pathlib import Path
+
+from causaldq import command
+from causaldq.jobs import CalibrateJob, run_calibrate
+
+if __name__ == "__main__":
+    parser = command.parser(__doc__)
+    command.add_settings(parser, CalibrateJob)
+    parser.add_argument("--streams", type=Path, required=True, help="made by simulate.py")
+    command.add_checkpoints(parser)
+    parser.add_argument("--output", type=Path, required=True, help="limits, .json")
+    command.run(
+        parser,
+        lambda a: run_calibrate(
+            command.settings(a.settings, CalibrateJob),
+            a.streams,
+            command.checkpoints(a.checkpoint),
+            a.output,
+        ),
+    )

@@ -1,0 +1,26 @@
+"""Measure a method's detection delay in every replication of every cell of a scenario."""
+
+from pathlib import Path
+
+from causaldq import command
+from causaldq.jobs import EvaluateJob, run_evaluate
+
+if __name__ == "__main__":
+    parser = command.parser(__doc__)
+    command.add_settings(parser, EvaluateJob)
+    parser.add_argument("--streams", type=Path, required=True, help="made by simulate.py")
+    parser.add_argument("--injected", type=Path, required=True, help="made by inject.py")
+    parser.add_argument("--limits", type=Path, required=True, help="made by calibrate.py")
+    command.add_checkpoints(parser)
+    parser.add_argument("--output", type=Path, required=True, help="delays, .csv")
+    command.run(
+        parser,
+        lambda a: run_evaluate(
+            command.settings(a.settings, EvaluateJob),
+            a.streams,
+            a.injected,
+            a.limits,
+            command.checkpoints(a.checkpoint),
+            a.output,
+        ),
+    )

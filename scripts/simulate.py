@@ -1,0 +1,12 @@
+"""Draw a random causal graph, a model on it, and in-control rows."""
+
+from pathlib import Path
+
+from causaldq import command
+from causaldq.jobs import SimulateJob, run_simulate
+
+if __name__ == "__main__":
+    parser = command.parser(__doc__)
+    command.add_settings(parser, SimulateJob)
+    parser.add_argument("--output", type=Path, required=True, help="streams, .npz")
+    command.run(parser, lambda a: run_simulate(command.settings(a.settings, SimulateJob), a.output))

@@ -1,0 +1,87 @@
+"""Settings, places and the lock: what all rules share."""
+
+import fcntl
+import os
+import shutil
+import sys
+from pathlib import Path
+
+from snakemake.exceptions import WorkflowError
+
+sys.path.insert(0, str(Path(workflow.basedir) / "src"))
+
+from causaldq.config import load_config
+from causaldq.errors import CausalDQError
+from causaldq.files import canonical_json
+from causaldq.plan import Plan
+
+# Jobs run the Python that runs Snakemake, whether or not its environment is activated.
+os.environ["PATH"] = os.pathsep.join(
+    [str(Path(sys.executable).parent), os.environ["PATH"]]
+)
+os.environ["PYTHONPATH"] = str(Path(workflow.basedir) / "src")
+
+try:
+    SETTINGS = load_config(Path(workflow.basedir) / "config", config)
+except CausalDQError as error:
+    raise WorkflowError(f"config: {error}") from None
+
+PLAN = Plan(SETTINGS)
+ARTIFACTS = f"artifacts/{SETTINGS.profile}"
+RESULTS = f"results/{SETTINGS.profile}"
+LOGS = f"logs/{SETTINGS.profile}"
+
+STREAMS = ARTIFACTS + "/streams/{source}.npz"
+INJECTED = ARTIFACTS + "/injected/{scenario}.npz"
+GRAPH = ARTIFACTS + "/graphs/{source}.npz"
+GRAPH_SUMMARY = ARTIFACTS + "/graphs/{source}.json"
+CHECKPOINT = ARTIFACTS + "/checkpoints/{network}.safetensors"
+CHECKPOINT_FACTS = ARTIFACTS + "/checkpoints/{network}.json"
+CURVE = ARTIFACTS + "/curves/{network}.csv"
+LIMITS = ARTIFACTS + "/limits/{run}.json"
+RUN = ARTIFACTS + "/runs/{run}.csv"
+
+
+def as_argument(job):
+    """A job's settings as the text of its command line."""
+    return canonical_json(job.model_dump())
+
+
+def checkpoints_of(run):
+    """Checkpoints a run needs, by protocol."""
+    return {
+        protocol: CHECKPOINT.format(network=network.id)
+        for protocol, network in PLAN.networks_of(PLAN.runs[run]).items()
+    }
+
+
+def checkpoint_arguments(run):
+    return " ".join(f"--checkpoint {p}={f}" for p, f in checkpoints_of(run).items())
+
+
+def streams_of_run(run):
+    return STREAMS.format(source=PLAN.source_of(PLAN.runs[run].scenario))
+
+
+wildcard_constraints:
+    source="|".join(SETTINGS.sources),
+    scenario="|".join(SETTINGS.scenarios),
+    network=r"[a-z0-9_.]+",
+    run=r"[a-z0-9_.]+",
+
+
+# The kernel drops this lock when its holder dies, so a killed run never blocks the next
+# one, and two runs never work in one folder. Snakemake's own lock outlives a kill and
+# is switched off in workflow/profiles/default.
+_LOCK = []
+
+
+onstart:
+    Path(".snakemake").mkdir(exist_ok=True)
+    _LOCK.append(open(".snakemake/causaldq.lock", "w"))
+    try:
+        fcntl.flock(_LOCK[0], fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise WorkflowError(
+            "another run is at work in this folder; wait for it to end, or stop it"
+        ) from None

@@ -1,0 +1,57 @@
+"""Alarm limits, delays, and the tidy table."""
+
+
+rule calibrate:
+    input:
+        streams=lambda w: streams_of_run(w.run),
+        checkpoints=lambda w: list(checkpoints_of(w.run).values()),
+    output:
+        LIMITS,
+    params:
+        settings=lambda w: as_argument(PLAN.calibrate_job(w.run)),
+        checkpoints=lambda w: checkpoint_arguments(w.run),
+    log:
+        LOGS + "/calibrate/{run}.log",
+    shell:
+        "python scripts/calibrate.py --settings {params.settings:q}"
+        " --streams {input.streams} {params.checkpoints} --output {output} --log {log}"
+
+
+rule evaluate:
+    input:
+        streams=lambda w: streams_of_run(w.run),
+        injected=lambda w: INJECTED.format(scenario=PLAN.runs[w.run].scenario),
+        limits=LIMITS,
+        checkpoints=lambda w: list(checkpoints_of(w.run).values()),
+    output:
+        RUN,
+    params:
+        settings=lambda w: as_argument(PLAN.evaluate_job(w.run)),
+        checkpoints=lambda w: checkpoint_arguments(w.run),
+    log:
+        LOGS + "/evaluate/{run}.log",
+    shell:
+        "python scripts/evaluate.py --settings {params.settings:q}"
+        " --streams {input.streams} --injected {input.injected} --limits {input.limits}"
+        " {params.checkpoints} --output {output} --log {log}"
+
+
+rule aggregate:
+    input:
+        runs=expand(RUN, run=list(PLAN.runs)),
+        limits=expand(LIMITS, run=list(PLAN.runs)),
+        published="data/reference/published.csv",
+    output:
+        report(
+            RESULTS + "/add.csv",
+            category="Delays",
+            labels={"what": "all cells, tidy"},
+            caption="../report/add.rst",
+        ),
+    params:
+        settings=as_argument(SETTINGS),
+    log:
+        LOGS + "/aggregate.log",
+    shell:
+        "python scripts/aggregate.py --settings {params.settings:q} --runs {input.runs}"
+        " --limits {input.limits} --published {input.published} --output {output} --log {log}"

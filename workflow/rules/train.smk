@@ -1,0 +1,28 @@
+"""Training: each network once, however many tables use it."""
+
+
+rule train:
+    input:
+        streams=lambda w: STREAMS.format(
+            source=PLAN.source_of(PLAN.networks[w.network].scenario)
+        ),
+        graph=lambda w: GRAPH.format(
+            source=PLAN.source_of(PLAN.networks[w.network].scenario)
+        ),
+    output:
+        checkpoint=CHECKPOINT,
+        facts=CHECKPOINT_FACTS,
+        curve=CURVE,
+    params:
+        settings=lambda w: as_argument(PLAN.train_job(w.network)),
+    log:
+        LOGS + "/train/{network}.log",
+    shell:
+        "python scripts/train.py --settings {params.settings:q}"
+        " --streams {input.streams} --graph {input.graph}"
+        " --output {output.checkpoint} --curve {output.curve} --log {log}"
+
+
+rule all_networks:
+    input:
+        expand(CHECKPOINT, network=list(PLAN.networks)),
