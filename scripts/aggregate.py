@@ -4,7 +4,7 @@ from pathlib import Path
 
 from causaldq import command
 from causaldq.config import Config
-from causaldq.jobs import run_aggregate
+from causaldq.jobs.aggregate import run_aggregate
 
 if __name__ == "__main__":
     parser = command.parser(__doc__)

@@ -3,7 +3,8 @@
 from pathlib import Path
 
 from causaldq import command
-from causaldq.jobs import CalibrateJob, run_calibrate
+from causaldq.jobs.calibrate import run_calibrate
+from causaldq.jobs.settings import CalibrateJob
 
 if __name__ == "__main__":
     parser = command.parser(__doc__)

@@ -3,7 +3,8 @@
 from pathlib import Path
 
 from causaldq import command
-from causaldq.jobs import DiscoverJob, run_discover
+from causaldq.jobs.discover import run_discover
+from causaldq.jobs.settings import DiscoverJob
 
 if __name__ == "__main__":
     parser = command.parser(__doc__)

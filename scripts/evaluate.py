@@ -3,7 +3,8 @@
 from pathlib import Path
 
 from causaldq import command
-from causaldq.jobs import EvaluateJob, run_evaluate
+from causaldq.jobs.evaluate import run_evaluate
+from causaldq.jobs.settings import EvaluateJob
 
 if __name__ == "__main__":
     parser = command.parser(__doc__)

@@ -3,7 +3,8 @@
 from pathlib import Path
 
 from causaldq import command
-from causaldq.jobs import InjectJob, run_inject
+from causaldq.jobs.inject import run_inject
+from causaldq.jobs.settings import InjectJob
 
 if __name__ == "__main__":
     parser = command.parser(__doc__)

@@ -3,7 +3,8 @@
 from pathlib import Path
 
 from causaldq import command
-from causaldq.jobs import SimulateJob, run_simulate
+from causaldq.jobs.settings import SimulateJob
+from causaldq.jobs.simulate import run_simulate
 
 if __name__ == "__main__":
     parser = command.parser(__doc__)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from causaldq import command
 from causaldq.agent.settings import TrainingSettings
-from causaldq.jobs import run_train
+from causaldq.jobs.train import run_train
 
 if __name__ == "__main__":
     parser = command.parser(__doc__)

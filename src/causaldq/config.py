@@ -1,26 +1,18 @@
 """The settings: their one definition. Values live in config/*.yaml, never here.
 
-`config/defaults.yaml` holds the method's settings; a profile such as
-`config/quick.yaml` says what to run and may override any of them. Both are merged,
-validated here, and only then is a job graph built. Jobs receive their share of the
-settings as one of these models, so that what a job used is what it was given.
+Jobs receive their share of the settings as one of these models, so that what a job used
+is what it was given.
 """
 
-from collections.abc import Mapping
-from pathlib import Path
-from typing import Annotated, Any, Literal, Self, TypeVar
+from typing import Annotated, Literal, Self, TypeVar
 
-import yaml
 from pydantic import (
     AfterValidator,
     BaseModel,
     ConfigDict,
     Field,
-    ValidationError,
     model_validator,
 )
-
-from causaldq.errors import ConfigError
 
 Protocol = Literal["paper", "fair"]
 Case = Literal["case_a", "case_b"]
@@ -284,29 +276,19 @@ class Config(Settings):
 
     @model_validator(mode="after")
     def _references_hold(self) -> Self:
-        from causaldq.methods.registry import INDEX_METHODS
-
-        known = [*self.learned, *INDEX_METHODS]
-        for method in self.methods:
-            if method not in known:
-                raise _MisfitError("methods", method, f"one of {', '.join(known)}")
         for name, scenario in self.scenarios.items():
             place = f"scenarios.{name}"
             if scenario.source not in self.sources:
-                raise _MisfitError(
+                raise MisfitError(
                     f"{place}.source", scenario.source, f"one of {', '.join(self.sources)}"
                 )
             p = self.sources[scenario.source].p
             if scenario.m > p:
-                raise _MisfitError(
-                    f"{place}.m", scenario.m, f"at most p = {p} of {scenario.source}"
-                )
+                raise MisfitError(f"{place}.m", scenario.m, f"at most p = {p} of {scenario.source}")
             if scenario.k > p:
-                raise _MisfitError(
-                    f"{place}.k", scenario.k, f"at most p = {p} of {scenario.source}"
-                )
+                raise MisfitError(f"{place}.k", scenario.k, f"at most p = {p} of {scenario.source}")
             if scenario.hyperparameters not in self.hyperparameters:
-                raise _MisfitError(
+                raise MisfitError(
                     f"{place}.hyperparameters",
                     scenario.hyperparameters,
                     f"one of {', '.join(self.hyperparameters)}",
@@ -314,99 +296,8 @@ class Config(Settings):
         return self
 
 
-class _MisfitError(ValueError):
+class MisfitError(ValueError):
     """A value at odds with another setting."""
 
     def __init__(self, key: str, value: object, allowed: str) -> None:
         super().__init__(f"{key}: {value!r} is not allowed here; give {allowed}")
-
-
-def merge(base: Mapping[str, Any], overlay: Mapping[str, Any]) -> dict[str, Any]:
-    """`overlay` over `base`; mappings merge, everything else is replaced."""
-    merged = dict(base)
-    for key, value in overlay.items():
-        below = merged.get(key)
-        both = isinstance(below, Mapping) and isinstance(value, Mapping)
-        merged[key] = merge(below, value) if both else value  # type: ignore[arg-type]
-    return merged
-
-
-def read_yaml(path: Path) -> dict[str, Any]:
-    try:
-        content = yaml.safe_load(path.read_text())
-    except FileNotFoundError:
-        names = ", ".join(sorted(p.stem for p in path.parent.glob("*.yaml"))) or "none"
-        raise ConfigError(f"{path} does not exist; profiles in {path.parent}: {names}") from None
-    except yaml.YAMLError as error:
-        raise ConfigError(f"{path} is not valid YAML: {' '.join(str(error).split())}") from None
-    if not isinstance(content, dict):
-        raise ConfigError(f"{path} must be a mapping of settings, not {type(content).__name__}")
-    return content
-
-
-def load_config(folder: Path, given: Mapping[str, Any]) -> Config:
-    """The settings of one run.
-
-    `given` is what the command line brought: nothing (the quick profile), a profile's
-    name, single overrides, or a whole profile file of the user's own.
-    """
-    name = given.get("profile", "quick")
-    profile_file = folder / f"{name}.yaml"
-    own = "scenarios" in given and not profile_file.exists()
-    profile = {} if own else read_yaml(profile_file)
-    return validate(merge(merge(read_yaml(folder / "defaults.yaml"), profile), given))
-
-
-def validate(values: Mapping[str, Any]) -> Config:
-    """Check the merged settings; the first thing wrong becomes one line."""
-    try:
-        return Config.model_validate(_with_source_defaults(values))
-    except ValidationError as error:
-        raise ConfigError(_one_line(error)) from None
-
-
-def _with_source_defaults(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Sources and scenarios take what they leave out from `source_defaults` and so on."""
-    filled = dict(values)
-    for section in ("source", "scenario"):
-        defaults = filled.pop(f"{section}_defaults", {})
-        entries = filled.get(f"{section}s")
-        if isinstance(entries, Mapping) and isinstance(defaults, Mapping):
-            filled[f"{section}s"] = {
-                name: merge(defaults, entry) if isinstance(entry, Mapping) else entry
-                for name, entry in entries.items()
-            }
-    return filled
-
-
-def _one_line(error: ValidationError) -> str:
-    first = error.errors()[0]
-    key = ".".join(str(part) for part in first["loc"] if part != "[key]")
-    text = first["msg"].removeprefix("Value error, ")
-    if first["type"] == "value_error" and isinstance(first["ctx"]["error"], _MisfitError):
-        line = text
-    elif first["type"] == "extra_forbidden":
-        allowed = ", ".join(_keys_at(first["loc"][:-1]))
-        line = f"{key}: there is no such setting; allowed here: {allowed}"
-    elif first["type"] == "missing":
-        line = f"{key}: is missing"
-    else:
-        line = f"{key}: {first['input']!r} is not allowed; {text[0].lower()}{text[1:]}"
-    more = error.error_count() - 1
-    return line + (f" (and {more} more)" if more else "")
-
-
-def _keys_at(location: tuple[int | str, ...]) -> list[str]:
-    """Names of the settings at a place of the config, for the error message."""
-    model: Any = Config
-    for part in location:
-        if isinstance(model, type) and issubclass(model, BaseModel) and part in model.model_fields:
-            model = model.model_fields[str(part)].annotation
-        elif getattr(model, "__origin__", None) is dict:
-            model = model.__args__[1]
-    return list(getattr(model, "model_fields", []))
-
-
-def schema() -> dict[str, Any]:
-    """JSON schema of the merged settings, for editors and other tools."""
-    return Config.model_json_schema()

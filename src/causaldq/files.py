@@ -11,12 +11,15 @@ import tempfile
 import zipfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from causaldq.errors import DataError
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 def write_atomically(path: Path, write: Callable[[Path], None]) -> None:
@@ -100,3 +103,8 @@ def sha256(path: Path) -> str:
 
 def sha256_of_text(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+def write_csv(path: Path, table: "pd.DataFrame") -> None:
+    """A CSV with one spelling for each number."""
+    write_text(path, table.to_csv(index=False, float_format="%.10g", lineterminator="\n"))

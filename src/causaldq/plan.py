@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from causaldq.agent.settings import ShiftPlan, TrainingSettings
 from causaldq.config import Config, Protocol, ScenarioSettings
-from causaldq.jobs import (
+from causaldq.jobs.settings import (
     CalibrateJob,
     Cell,
     DiscoverJob,

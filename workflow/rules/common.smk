@@ -10,16 +10,17 @@ from snakemake.exceptions import WorkflowError
 
 sys.path.insert(0, str(Path(workflow.basedir) / "src"))
 
-from causaldq.config import load_config
+from causaldq.code import code_hash
 from causaldq.errors import CausalDQError
 from causaldq.files import canonical_json
+from causaldq.loading import load_config
 from causaldq.plan import Plan
 
 # Jobs run the Python that runs Snakemake, whether or not its environment is activated.
-os.environ["PATH"] = os.pathsep.join(
-    [str(Path(sys.executable).parent), os.environ["PATH"]]
+os.environ.update(
+    PATH=os.pathsep.join([str(Path(sys.executable).parent), *os.get_exec_path()]),
+    PYTHONPATH=str(Path(workflow.basedir) / "src"),
 )
-os.environ["PYTHONPATH"] = str(Path(workflow.basedir) / "src")
 
 try:
     SETTINGS = load_config(Path(workflow.basedir) / "config", config)
@@ -31,20 +32,25 @@ ARTIFACTS = f"artifacts/{SETTINGS.profile}"
 RESULTS = f"results/{SETTINGS.profile}"
 LOGS = f"logs/{SETTINGS.profile}"
 
-STREAMS = ARTIFACTS + "/streams/{source}.npz"
-INJECTED = ARTIFACTS + "/injected/{scenario}.npz"
-GRAPH = ARTIFACTS + "/graphs/{source}.npz"
-GRAPH_SUMMARY = ARTIFACTS + "/graphs/{source}.json"
-CHECKPOINT = ARTIFACTS + "/checkpoints/{network}.safetensors"
-CHECKPOINT_FACTS = ARTIFACTS + "/checkpoints/{network}.json"
-CURVE = ARTIFACTS + "/curves/{network}.csv"
-LIMITS = ARTIFACTS + "/limits/{run}.json"
-RUN = ARTIFACTS + "/runs/{run}.csv"
+STREAMS = f"{ARTIFACTS}/streams/{{source}}.npz"
+INJECTED = f"{ARTIFACTS}/injected/{{scenario}}.npz"
+GRAPH = f"{ARTIFACTS}/graphs/{{source}}.npz"
+GRAPH_SUMMARY = f"{ARTIFACTS}/graphs/{{source}}.json"
+CHECKPOINT = f"{ARTIFACTS}/checkpoints/{{network}}.safetensors"
+CHECKPOINT_FACTS = f"{ARTIFACTS}/checkpoints/{{network}}.json"
+CURVE = f"{ARTIFACTS}/curves/{{network}}.csv"
+LIMITS = f"{ARTIFACTS}/limits/{{run}}.json"
+RUN = f"{ARTIFACTS}/runs/{{run}}.csv"
 
 
 def as_argument(job):
     """A job's settings as the text of its command line."""
     return canonical_json(job.model_dump())
+
+
+def code_of(script):
+    """Hash of the code a script runs: a change of it re-runs the rule, a comment does not."""
+    return code_hash(Path(workflow.basedir) / "scripts" / f"{script}.py")
 
 
 def checkpoints_of(run):

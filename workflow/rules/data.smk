@@ -4,10 +4,11 @@
 rule simulate:
     output:
         STREAMS,
-    params:
-        settings=lambda w: as_argument(PLAN.simulate_job(w.source)),
     log:
-        LOGS + "/simulate/{source}.log",
+        f"{LOGS}/simulate/{{source}}.log",
+    params:
+        code=code_of("simulate"),
+        settings=lambda w: as_argument(PLAN.simulate_job(w.source)),
     shell:
         "python scripts/simulate.py --settings {params.settings:q} --output {output} --log {log}"
 
@@ -17,10 +18,11 @@ rule inject:
         streams=lambda w: STREAMS.format(source=PLAN.source_of(w.scenario)),
     output:
         INJECTED,
-    params:
-        settings=lambda w: as_argument(PLAN.inject_job(w.scenario)),
     log:
-        LOGS + "/inject/{scenario}.log",
+        f"{LOGS}/inject/{{scenario}}.log",
+    params:
+        code=code_of("inject"),
+        settings=lambda w: as_argument(PLAN.inject_job(w.scenario)),
     shell:
         "python scripts/inject.py --settings {params.settings:q}"
         " --streams {input.streams} --output {output} --log {log}"

@@ -7,11 +7,12 @@ rule calibrate:
         checkpoints=lambda w: list(checkpoints_of(w.run).values()),
     output:
         LIMITS,
+    log:
+        f"{LOGS}/calibrate/{{run}}.log",
     params:
+        code=code_of("calibrate"),
         settings=lambda w: as_argument(PLAN.calibrate_job(w.run)),
         checkpoints=lambda w: checkpoint_arguments(w.run),
-    log:
-        LOGS + "/calibrate/{run}.log",
     shell:
         "python scripts/calibrate.py --settings {params.settings:q}"
         " --streams {input.streams} {params.checkpoints} --output {output} --log {log}"
@@ -25,11 +26,12 @@ rule evaluate:
         checkpoints=lambda w: list(checkpoints_of(w.run).values()),
     output:
         RUN,
+    log:
+        f"{LOGS}/evaluate/{{run}}.log",
     params:
+        code=code_of("evaluate"),
         settings=lambda w: as_argument(PLAN.evaluate_job(w.run)),
         checkpoints=lambda w: checkpoint_arguments(w.run),
-    log:
-        LOGS + "/evaluate/{run}.log",
     shell:
         "python scripts/evaluate.py --settings {params.settings:q}"
         " --streams {input.streams} --injected {input.injected} --limits {input.limits}"
@@ -43,15 +45,16 @@ rule aggregate:
         published="data/reference/published.csv",
     output:
         report(
-            RESULTS + "/add.csv",
+            f"{RESULTS}/add.csv",
             category="Delays",
             labels={"what": "all cells, tidy"},
             caption="../report/add.rst",
         ),
-    params:
-        settings=as_argument(SETTINGS),
     log:
-        LOGS + "/aggregate.log",
+        f"{LOGS}/aggregate.log",
+    params:
+        code=code_of("aggregate"),
+        settings=as_argument(SETTINGS),
     shell:
         "python scripts/aggregate.py --settings {params.settings:q} --runs {input.runs}"
         " --limits {input.limits} --published {input.published} --output {output} --log {log}"

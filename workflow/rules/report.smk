@@ -1,7 +1,7 @@
 """What people read: tables, figures, the PDF, notebooks, the HTML report."""
 
 TABLES = expand(
-    RESULTS + "/tables/{name}.{kind}",
+    f"{RESULTS}/tables/{{name}}.{{kind}}",
     name=[f"{s.table}_{name}" for name, s in SETTINGS.scenarios.items()],
     kind=["tex", "csv"],
 )
@@ -11,19 +11,20 @@ FIGURES += [
 ]
 NOTEBOOKS = ["detection"]
 HAS_LATEX = shutil.which("latexmk") is not None
-DOCUMENT = [RESULTS + "/paper.pdf"] if HAS_LATEX else []
+DOCUMENT = [f"{RESULTS}/paper.pdf"] if HAS_LATEX else []
 
 
 rule tables:
     input:
-        add=RESULTS + "/add.csv",
+        add=f"{RESULTS}/add.csv",
     output:
         TABLES,
-        headline=RESULTS + "/headline.md",
-    params:
-        folder=RESULTS + "/tables",
+        headline=f"{RESULTS}/headline.md",
     log:
-        LOGS + "/tables.log",
+        f"{LOGS}/tables.log",
+    params:
+        code=code_of("tables"),
+        folder=lambda w, output: str(Path(output[0]).parent),
     shell:
         "python scripts/tables.py --add {input.add} --folder {params.folder}"
         " --headline {output.headline} --log {log}"
@@ -31,23 +32,24 @@ rule tables:
 
 rule figures:
     input:
-        add=RESULTS + "/add.csv",
+        add=f"{RESULTS}/add.csv",
         curves=expand(CURVE, network=list(PLAN.networks)),
     output:
-        pdf=expand(RESULTS + "/figures/{name}.pdf", name=FIGURES),
+        pdf=expand(f"{RESULTS}/figures/{{name}}.pdf", name=FIGURES),
         png=[
             report(
-                RESULTS + f"/figures/{name}.png",
+                f"{RESULTS}/figures/{name}.png",
                 category="Training" if name.startswith("training") else "Delays",
                 labels={"what": name.replace("_", ", ")},
                 caption=f"../report/{name.split('_')[0]}.rst",
             )
             for name in FIGURES
         ],
-    params:
-        folder=RESULTS + "/figures",
     log:
-        LOGS + "/figures.log",
+        f"{LOGS}/figures.log",
+    params:
+        code=code_of("figures"),
+        folder=lambda w, output: str(Path(output.pdf[0]).parent),
     shell:
         "python scripts/figures.py --add {input.add} --curves {input.curves}"
         " --folder {params.folder} --log {log}"
@@ -55,20 +57,21 @@ rule figures:
 
 rule document:
     input:
-        add=RESULTS + "/add.csv",
+        add=f"{RESULTS}/add.csv",
         tables=[path for path in TABLES if path.endswith(".tex")],
-        figures=expand(RESULTS + "/figures/{name}.pdf", name=FIGURES),
+        figures=expand(f"{RESULTS}/figures/{{name}}.pdf", name=FIGURES),
     output:
         report(
-            RESULTS + "/paper.pdf",
+            f"{RESULTS}/paper.pdf",
             category="Document",
             labels={"what": "all tables and figures"},
             caption="../report/document.rst",
         ),
-    params:
-        settings=as_argument(SETTINGS.report),
     log:
-        LOGS + "/document.log",
+        f"{LOGS}/document.log",
+    params:
+        code=code_of("document"),
+        settings=as_argument(SETTINGS.report),
     shell:
         "python scripts/document.py --settings {params.settings:q} --add {input.add}"
         " --tables {input.tables} --figures {input.figures} --output {output} --log {log}"
@@ -77,23 +80,24 @@ rule document:
 rule notebook:
     input:
         notebook="notebooks/{name}.ipynb",
-        add=RESULTS + "/add.csv",
+        add=f"{RESULTS}/add.csv",
         figures=rules.figures.output.png,
     output:
         report(
-            RESULTS + "/notebooks/{name}.html",
+            f"{RESULTS}/notebooks/{{name}}.html",
             category="Notebooks",
             labels={"what": "{name}"},
             caption="../report/notebook.rst",
         ),
-    params:
-        results=RESULTS,
+    log:
+        f"{LOGS}/notebook/{{name}}.log",
     # Kernels started side by side can pick the same port.
     retries: 2
     resources:
         kernel=1,
-    log:
-        LOGS + "/notebook/{name}.log",
+    params:
+        code=code_of("notebook"),
+        results=lambda w, input: str(Path(input.add).parent),
     shell:
         "python scripts/notebook.py --notebook {input.notebook} --results {params.results}"
         " --output {output} --log {log}"
@@ -101,10 +105,10 @@ rule notebook:
 
 rule everything_to_report:
     input:
-        RESULTS + "/add.csv",
+        f"{RESULTS}/add.csv",
         TABLES,
         rules.figures.output,
-        expand(RESULTS + "/notebooks/{name}.html", name=NOTEBOOKS),
+        expand(f"{RESULTS}/notebooks/{{name}}.html", name=NOTEBOOKS),
         DOCUMENT,
 
 
@@ -112,11 +116,11 @@ rule report:
     input:
         rules.everything_to_report.input,
     output:
-        RESULTS + "/report.html",
+        f"{RESULTS}/report.html",
+    log:
+        f"{LOGS}/report.log",
     params:
         config=as_argument(SETTINGS),
-    log:
-        LOGS + "/report.log",
     shell:
         "python scripts/report.py --config {params.config:q} --target everything_to_report"
         " --output {output} --log {log}"

@@ -13,16 +13,12 @@ rule train:
         checkpoint=CHECKPOINT,
         facts=CHECKPOINT_FACTS,
         curve=CURVE,
-    params:
-        settings=lambda w: as_argument(PLAN.train_job(w.network)),
     log:
-        LOGS + "/train/{network}.log",
+        f"{LOGS}/train/{{network}}.log",
+    params:
+        code=code_of("train"),
+        settings=lambda w: as_argument(PLAN.train_job(w.network)),
     shell:
         "python scripts/train.py --settings {params.settings:q}"
         " --streams {input.streams} --graph {input.graph}"
         " --output {output.checkpoint} --curve {output.curve} --log {log}"
-
-
-rule all_networks:
-    input:
-        expand(CHECKPOINT, network=list(PLAN.networks)),

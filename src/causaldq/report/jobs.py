@@ -5,8 +5,7 @@ from pathlib import Path
 import pandas as pd
 
 from causaldq.config import ReportSettings
-from causaldq.files import write_text
-from causaldq.jobs import write_csv
+from causaldq.files import write_csv, write_text
 from causaldq.report import tables
 from causaldq.report.labels import label
 from causaldq.report.text import headline

@@ -1,0 +1,48 @@
+# The commands a person types. `make help` lists them.
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+CONFIG ?= quick
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+BIN := .venv/bin
+LATEX_PACKAGES := texlive-latex-base texlive-latex-recommended texlive-latex-extra latexmk
+
+.PHONY: help environment latex reproduce test lint clean
+
+help:  ## this list
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t14
+
+environment: .venv/installed  ## make .venv with the pinned packages
+
+.venv/installed: requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit("Causal DQ needs Python 3.11; set PYTHON=...") if sys.version_info[:2] != (3, 11) else None'
+	@echo "Installing the pinned environment into .venv (two to three minutes) ..."
+	@$(PYTHON) -m venv .venv
+	@$(BIN)/pip install --quiet --disable-pip-version-check --requirement requirements.lock
+	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --editable .
+	@touch $@
+
+latex:
+	@if command -v latexmk >/dev/null; then true; \
+	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	  echo "Installing LaTeX (about two minutes) ..."; \
+	  (apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $(LATEX_PACKAGES)) >/dev/null 2>&1 \
+	    || echo "LaTeX could not be installed: everything but paper.pdf is made."; \
+	else echo "No LaTeX here: everything but paper.pdf is made. To get it: sudo apt-get install $(LATEX_PACKAGES)"; fi
+
+reproduce: environment latex  ## run the pipeline; CONFIG=paper for the whole paper
+	@$(BIN)/snakemake --cores all --config profile=$(CONFIG)
+	@echo; cat results/$(CONFIG)/headline.md
+	@echo "Results: results/$(CONFIG)/  (report.html, paper.pdf, add.csv, tables/, figures/, notebooks/)"
+
+lint: environment
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy src
+	$(BIN)/snakefmt --check Snakefile workflow
+
+test: environment latex lint  ## everything that checks the project
+	$(BIN)/python -m pytest
+
+clean:  ## remove results and caches, keep the environment
+	rm -rf artifacts results logs .snakemake .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,0 +1,74 @@
+"""What each job is given: its share of the settings."""
+
+from causaldq.config import (
+    BaselineSettings,
+    CalibrationSettings,
+    Case,
+    DiscoverySettings,
+    Protocol,
+    Settings,
+    SimulationSource,
+    StatisticSettings,
+)
+
+
+class SimulateJob(Settings):
+    seed: int
+    source: str
+    simulation: SimulationSource
+
+
+class InjectJob(Settings):
+    seed: int
+    scenario: str
+    k: int
+    protocols: list[Protocol]
+    cases: list[Case]
+    propagate: bool
+    replications: int
+    in_control_steps: int
+    horizon: int
+
+
+class DiscoverJob(Settings):
+    seed: int
+    source: str
+    discovery: DiscoverySettings
+
+
+class Cell(Settings):
+    """One combination of case, noise and shift."""
+
+    case: Case
+    sigma: float
+    delta: float
+
+    @property
+    def key(self) -> str:
+        return f"{self.case}/{self.sigma}/{self.delta}"
+
+
+class MonitorSettings(Settings):
+    """What a method runs with; shared by calibration and evaluation."""
+
+    seed: int
+    scenario: str
+    method: str
+    m: int
+    protocols: list[Protocol]
+    statistic: StatisticSettings
+    baselines: BaselineSettings
+
+
+class CalibrateJob(MonitorSettings):
+    k: int
+    calibration: CalibrationSettings
+    confidence: float
+    bootstrap: int
+    propagate: bool
+    cells: list[Cell] | None
+    """Only for bounds whose statistic depends on the shift; one limit a cell then."""
+
+
+class EvaluateJob(MonitorSettings):
+    cells: list[Cell]

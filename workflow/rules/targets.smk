@@ -1,0 +1,22 @@
+"""Whole phases, as targets for people and for DVC's stages."""
+
+
+rule data:
+    input:
+        expand(STREAMS, source=list(SETTINGS.sources)),
+        expand(INJECTED, scenario=list(SETTINGS.scenarios)),
+
+
+rule graphs:
+    input:
+        expand(GRAPH, source=list(SETTINGS.sources)),
+
+
+rule networks:
+    input:
+        expand(CHECKPOINT, network=list(PLAN.networks)),
+
+
+rule delays:
+    input:
+        f"{RESULTS}/add.csv",
