@@ -1,4 +1,4 @@
-"""Draw all figures, as PDF and PNG."""
+"""Draw all figures, delays and training curves, as PDF and PNG."""
 
 from pathlib import Path
 

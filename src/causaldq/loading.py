@@ -5,6 +5,7 @@
 validated, and only then is a job graph built.
 """
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,8 @@ from pydantic import BaseModel, ValidationError
 from causaldq.config import Config, MisfitError
 from causaldq.errors import ConfigError
 from causaldq.methods.registry import INDEX_METHODS
+
+TYPED = re.compile(r"[-+]?\d+(\.\d*)?([eE][-+]?\d+)?|true|false|null")
 
 
 def merge(base: Mapping[str, Any], overlay: Mapping[str, Any]) -> dict[str, Any]:
@@ -50,7 +53,18 @@ def load_config(folder: Path, given: Mapping[str, Any]) -> Config:
     profile_file = folder / f"{name}.yaml"
     own = "scenarios" in given and not profile_file.exists()
     profile = {} if own else read_yaml(profile_file)
-    return validate(merge(merge(read_yaml(folder / "defaults.yaml"), profile), given))
+    return validate(merge(merge(read_yaml(folder / "defaults.yaml"), profile), typed(given)))
+
+
+def typed(value: Any) -> Any:
+    """Numbers and truth values that arrive as text, as Snakemake hands on nested overrides."""
+    if isinstance(value, Mapping):
+        return {key: typed(part) for key, part in value.items()}
+    if isinstance(value, list):
+        return [typed(part) for part in value]
+    if isinstance(value, str) and TYPED.fullmatch(value):
+        return yaml.safe_load(value)
+    return value
 
 
 def validate(values: Mapping[str, Any]) -> Config:

@@ -1,0 +1,65 @@
+"""The code hash: blind to comments, sensitive to everything that runs."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from causaldq import code
+
+
+@pytest.fixture
+def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of the package that may be edited."""
+    copy = tmp_path / "causaldq"
+    shutil.copytree(code.PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    monkeypatch.setattr(code, "PACKAGE", copy)
+    return copy
+
+
+def hash_after(package: Path, module: str, old: str, new: str, entry: str) -> tuple[str, str]:
+    def fresh() -> str:
+        code.executed.cache_clear()
+        code.imported.cache_clear()
+        return code.code_hash(package / entry)
+
+    before = fresh()
+    path = package / module
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new, 1))
+    return before, fresh()
+
+
+def test_comments_docstrings_and_layout_do_not_count(package: Path) -> None:
+    before, after = hash_after(
+        package,
+        "statistic.py",
+        '"""Take in the values',
+        '"""Reworded. Take in the values',
+        "jobs/train.py",
+    )
+    assert before == after
+    before, after = hash_after(
+        package,
+        "statistic.py",
+        "        h = keep",
+        "        # why\n\n        h = keep",
+        "jobs/train.py",
+    )
+    assert before == after
+
+
+def test_an_edit_reaches_the_steps_that_use_it_and_no_others(package: Path) -> None:
+    edit = ("statistic.py", "1.0 - self.settings.decay", "1.0 - 2 * self.settings.decay")
+    before, after = hash_after(package, *edit, "jobs/train.py")
+    assert before != after
+    before, after = hash_after(package, edit[0], edit[2], edit[1], "jobs/simulate.py")
+    assert before == after
+
+
+def test_an_import_inside_a_function_counts(package: Path) -> None:
+    names = {
+        p.relative_to(package).as_posix() for p in code.reachable(package / "jobs/calibrate.py")
+    }
+    assert "agent/policy.py" in names

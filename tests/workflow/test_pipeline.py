@@ -1,0 +1,193 @@
+"""The real pipeline, run as users run it."""
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from conftest import ROOT, call, environment, make_clone, products, snakemake
+
+pytestmark = pytest.mark.workflow
+
+CI = ("--config", "profile=ci")
+CONTRACT = [
+    *("table", "setting", "p", "m", "k", "sigma", "delta", "delta_train", "method", "protocol"),
+    *("n_rep", "n_seeds", "add", "se", "ci_low", "ci_high", "censored", "false_alarm", "limit"),
+    *("arl0", "published_add", "published_se", "source"),
+]
+
+
+def jobs(output: str) -> dict[str, int]:
+    """How many jobs of each rule a dry run would do."""
+    found = re.findall(r"^(\w+) +(\d+)$", output.partition("Job stats:")[2], re.MULTILINE)
+    return {rule: int(count) for rule, count in found if rule not in ("all", "total")}
+
+
+def dry_run(folder: Path, *settings: str) -> dict[str, int]:
+    return jobs(snakemake(folder, "-n", "--config", "profile=ci", *settings).stdout)
+
+
+def wait_until(happened: Callable[[], bool], run: subprocess.Popen[bytes]) -> None:
+    """Wait for something that a run does on its way."""
+    deadline = time.monotonic() + 120
+    while not happened():
+        assert run.poll() is None, "the run ended before it could be disturbed"
+        assert time.monotonic() < deadline, "the run did not get so far in time"
+        time.sleep(0.02)
+
+
+def test_a_fresh_clone_gives_every_product(finished: Path) -> None:
+    results = finished / "results" / "ci"
+    for name in ("add.csv", "headline.md", "report.html", "notebooks/detection.html"):
+        assert (results / name).stat().st_size > 0
+    for name in ("tables/noise_free_p10.tex", "tables/noise_free_p10.csv", "figures/delay_p10.png"):
+        assert (results / name).stat().st_size > 0
+    if shutil.which("latexmk"):
+        assert (results / "paper.pdf").read_bytes().startswith(b"%PDF")
+
+
+def test_the_tidy_table_keeps_its_contract(finished: Path) -> None:
+    table = pd.read_csv(finished / "results/ci/add.csv")
+    assert list(table.columns[: len(CONTRACT)]) == CONTRACT
+    # 5 methods, 2 shifts, 2 protocols
+    assert len(table) == 20
+    causal = table.query("method == 'causal_dq' and delta == 0.5 and protocol == 'paper'")
+    assert causal["published_add"].item() == 19.5
+    assert causal["published_se"].item() == 3.2
+    assert table.query("method == 'greedy'")["published_add"].isna().all()
+
+
+def test_a_second_run_does_nothing(finished: Path) -> None:
+    assert "Nothing to be done" in snakemake(finished, "-j2", *CI).stdout
+
+
+def test_one_job_at_a_time_gives_the_same_bytes(finished: Path, tmp_path: Path) -> None:
+    alone = make_clone(tmp_path / "clone")
+    snakemake(alone, "-j1", *CI)
+    assert products(alone) == products(finished)
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
+def test_a_killed_run_goes_on_to_the_same_bytes(
+    finished: Path, tmp_path: Path, how: signal.Signals
+) -> None:
+    folder = make_clone(tmp_path / "clone")
+    run = subprocess.Popen(
+        ["snakemake", "-j2", *CI],
+        cwd=folder,
+        env=environment(),
+        start_new_session=True,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    checkpoints = folder / "artifacts/ci/checkpoints"
+    wait_until(lambda: any(checkpoints.glob("*.partial.safetensors")), run)
+    os.killpg(run.pid, how)
+    run.wait(60)
+    done = snakemake(folder, "-j2", *CI)
+    assert "simulate" not in jobs(done.stdout), "what was finished is not done again"
+    assert products(folder) == products(finished)
+
+
+def test_a_second_run_in_the_same_folder_is_refused(copy_of_finished: Path) -> None:
+    log = copy_of_finished / "logs/ci/train"
+    shutil.rmtree(log)
+    first = subprocess.Popen(
+        ["snakemake", "-j1", *CI, "--forcerun", "train"],
+        cwd=copy_of_finished,
+        env=environment(),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        wait_until(log.exists, first)
+        second = snakemake(copy_of_finished, "-j1", *CI, "--forcerun", "train", check=False)
+    finally:
+        first.wait(120)
+    assert second.returncode != 0
+    assert "another run is at work in this folder" in second.stdout
+    assert first.returncode == 0
+    assert "Nothing to be done" in snakemake(copy_of_finished, "-j1", *CI).stdout
+
+
+def test_a_setting_re_runs_what_depends_on_it(finished: Path) -> None:
+    report = {"aggregate", "tables", "figures", "document", "notebook", "report"}
+    assert set(dry_run(finished, "report={note: other}")) <= {*report}
+    changed_delta = dry_run(finished, "scenarios={p10: {deltas: [0.5, 1.0]}}")
+    assert set(changed_delta) <= {"evaluate", *report}
+    changed_level = dry_run(finished, "discovery={level: 0.01}")
+    assert "discover" in changed_level
+    assert "train" in changed_level
+    assert not {"simulate", "inject"} & set(changed_level)
+    assert "simulate" in dry_run(finished, "seed=1")
+
+
+def test_library_code_re_runs_what_uses_it_and_comments_re_run_nothing(
+    copy_of_finished: Path,
+) -> None:
+    module = copy_of_finished / "src/causaldq/agent/reward.py"
+    text = module.read_text()
+    module.write_text(text + "\n# a remark\n")
+    assert dry_run(copy_of_finished) == {}
+    module.write_text(text + "\nEXTRA = 1\n")
+    assert dry_run(copy_of_finished)["train"] == 4
+    assert "discover" not in dry_run(copy_of_finished)
+
+
+@pytest.mark.parametrize(
+    ("setting", "expected"),
+    [
+        (
+            "scenarios={p10: {m: 11}}",
+            "scenarios.p10.m: 11 is not allowed here; give at most p = 10",
+        ),
+        ("methods=[causal_qd]", "methods: 'causal_qd' is not allowed here; give one of causal_dq"),
+        ("seed=-1", "seed: -1 is not allowed"),
+        ("sede=1", "sede: there is no such setting; allowed here: profile, seed"),
+    ],
+)
+def test_a_bad_setting_stops_before_any_job(finished: Path, setting: str, expected: str) -> None:
+    done = snakemake(finished, "-j1", "--config", "profile=ci", setting, check=False)
+    assert done.returncode != 0
+    assert expected in done.stdout
+    assert "Traceback" not in done.stdout
+
+
+def test_a_failing_job_prints_its_cause_and_its_log(copy_of_finished: Path) -> None:
+    streams = copy_of_finished / "artifacts/ci/streams/sim_p10.npz"
+    content = streams.read_bytes()
+    streams.write_bytes(content[: len(content) // 2])
+    done = snakemake(copy_of_finished, "-j1", *CI, "-R", "discover", "--", "graphs", check=False)
+    assert done.returncode != 0
+    assert "DataError: artifacts/ci/streams/sim_p10.npz is damaged" in done.stdout
+    assert "logs/ci/discover/sim_p10.log" in done.stdout
+
+
+def test_dvc_does_what_snakemake_does(finished: Path, copy_of_finished: Path) -> None:
+    stages = copy_of_finished / "dvc.yaml"
+    stages.write_text(stages.read_text().replace("profile: quick", "profile: ci"))
+    first = call(copy_of_finished, "dvc", "repro").stdout
+    assert first.count("Nothing to be done") == 5
+    assert products(copy_of_finished) == products(finished)
+    second = call(copy_of_finished, "dvc", "repro").stdout
+    assert "Running stage" not in second
+    assert "Nothing to be done" in snakemake(copy_of_finished, "-j2", *CI).stdout
+
+
+def test_every_script_explains_itself() -> None:
+    for script in sorted((ROOT / "scripts").glob("*.py")):
+        text = call(ROOT, "python", str(script), "--help").stdout
+        assert len(text.split("\n\n")[1]) > 40, script
+
+
+def test_the_linter_has_one_complaint_that_we_decided_to_live_with() -> None:
+    # All rules run in one environment, pinned by requirements.lock.
+    output = snakemake(ROOT, "--lint", check=False).stdout
+    complaints = set(re.findall(r"^    \* (.*)$", output, re.MULTILINE))
+    assert complaints <= {"Specify a conda environment or container for each rule.:"}
