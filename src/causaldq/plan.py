@@ -58,6 +58,9 @@ class Plan:
             for method in config.methods
             for run in self._runs(scenario, method)
         }
+        self.limits: dict[str, Run] = {}
+        for run in self.runs.values():
+            self.limits.setdefault(self.limits_of(run), run)
         self.networks = {
             network.id: network
             for run in self.runs.values()
@@ -126,26 +129,37 @@ class Plan:
             ),
         )
 
+    def limits_of(self, run: Run) -> str:
+        """Id of the limits a run uses. Runs that cannot differ in them share them."""
+        wanted = self.config.scenarios[run.scenario]
+        method = INDEX_METHODS.get(run.method)
+        if method is None or method.limit_depends_on_shift:
+            return run.id
+        k = f".k{wanted.k}" if method.is_bound else ""
+        return f"{wanted.source}.m{wanted.m}{k}.{run.method}"
+
     def calibrate_job(self, name: str) -> CalibrateJob:
-        run = self.runs[name]
+        run = self.limits[name]
         config = self.config
         wanted = config.scenarios[run.scenario]
-        index_method = INDEX_METHODS.get(run.method)
-        by_cell = index_method is not None and index_method.limit_depends_on_shift
+        method = INDEX_METHODS.get(run.method)
+        is_bound = method is not None and method.is_bound
+        by_cell = method is not None and method.limit_depends_on_shift
         return CalibrateJob(
             seed=config.seed,
-            scenario=run.scenario,
+            unit=name,
+            source=wanted.source,
             method=run.method,
             m=wanted.m,
             protocols=config.protocols,
             statistic=config.statistic,
             baselines=config.baselines,
-            k=wanted.k,
             calibration=config.calibration,
             confidence=config.evaluation.confidence,
             bootstrap=config.evaluation.bootstrap,
-            propagate=wanted.propagate,
+            k=wanted.k if is_bound else None,
             cells=_cells(wanted) if by_cell else None,
+            propagate=wanted.propagate if by_cell else False,
         )
 
     def evaluate_job(self, name: str) -> EvaluateJob:

@@ -39,7 +39,7 @@ GRAPH_SUMMARY = f"{ARTIFACTS}/graphs/{{source}}.json"
 CHECKPOINT = f"{ARTIFACTS}/checkpoints/{{network}}.safetensors"
 CHECKPOINT_FACTS = f"{ARTIFACTS}/checkpoints/{{network}}.json"
 CURVE = f"{ARTIFACTS}/curves/{{network}}.csv"
-LIMITS = f"{ARTIFACTS}/limits/{{run}}.json"
+LIMITS = f"{ARTIFACTS}/limits/{{limits}}.json"
 RUN = f"{ARTIFACTS}/runs/{{run}}.csv"
 
 
@@ -53,11 +53,15 @@ def code_of(script):
     return code_hash(Path(workflow.basedir) / "scripts" / f"{script}.py")
 
 
+def streams_of(scenario):
+    return STREAMS.format(source=PLAN.source_of(scenario))
+
+
 def checkpoints_of(run):
     """Checkpoints a run needs, by protocol."""
     return {
         protocol: CHECKPOINT.format(network=network.id)
-        for protocol, network in PLAN.networks_of(PLAN.runs[run]).items()
+        for protocol, network in PLAN.networks_of(run).items()
     }
 
 
@@ -65,14 +69,11 @@ def checkpoint_arguments(run):
     return " ".join(f"--checkpoint {p}={f}" for p, f in checkpoints_of(run).items())
 
 
-def streams_of_run(run):
-    return STREAMS.format(source=PLAN.source_of(PLAN.runs[run].scenario))
-
-
 wildcard_constraints:
     source="|".join(SETTINGS.sources),
     scenario="|".join(SETTINGS.scenarios),
     network=r"[a-z0-9_.]+",
+    limits=r"[a-z0-9_.]+",
     run=r"[a-z0-9_.]+",
 
 

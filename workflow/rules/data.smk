@@ -15,7 +15,7 @@ rule simulate:
 
 rule inject:
     input:
-        streams=lambda w: STREAMS.format(source=PLAN.source_of(w.scenario)),
+        streams=lambda w: streams_of(w.scenario),
     output:
         INJECTED,
     log:

@@ -3,16 +3,16 @@
 
 rule calibrate:
     input:
-        streams=lambda w: streams_of_run(w.run),
-        checkpoints=lambda w: list(checkpoints_of(w.run).values()),
+        streams=lambda w: streams_of(PLAN.limits[w.limits].scenario),
+        checkpoints=lambda w: list(checkpoints_of(PLAN.limits[w.limits]).values()),
     output:
         LIMITS,
     log:
-        f"{LOGS}/calibrate/{{run}}.log",
+        f"{LOGS}/calibrate/{{limits}}.log",
     params:
         code=code_of("calibrate"),
-        settings=lambda w: as_argument(PLAN.calibrate_job(w.run)),
-        checkpoints=lambda w: checkpoint_arguments(w.run),
+        settings=lambda w: as_argument(PLAN.calibrate_job(w.limits)),
+        checkpoints=lambda w: checkpoint_arguments(PLAN.limits[w.limits]),
     shell:
         "python scripts/calibrate.py --settings {params.settings:q}"
         " --streams {input.streams} {params.checkpoints} --output {output} --log {log}"
@@ -20,10 +20,10 @@ rule calibrate:
 
 rule evaluate:
     input:
-        streams=lambda w: streams_of_run(w.run),
+        streams=lambda w: streams_of(PLAN.runs[w.run].scenario),
         injected=lambda w: INJECTED.format(scenario=PLAN.runs[w.run].scenario),
-        limits=LIMITS,
-        checkpoints=lambda w: list(checkpoints_of(w.run).values()),
+        limits=lambda w: LIMITS.format(limits=PLAN.limits_of(PLAN.runs[w.run])),
+        checkpoints=lambda w: list(checkpoints_of(PLAN.runs[w.run]).values()),
     output:
         RUN,
     log:
@@ -31,7 +31,7 @@ rule evaluate:
     params:
         code=code_of("evaluate"),
         settings=lambda w: as_argument(PLAN.evaluate_job(w.run)),
-        checkpoints=lambda w: checkpoint_arguments(w.run),
+        checkpoints=lambda w: checkpoint_arguments(PLAN.runs[w.run]),
     shell:
         "python scripts/evaluate.py --settings {params.settings:q}"
         " --streams {input.streams} --injected {input.injected} --limits {input.limits}"
@@ -41,7 +41,7 @@ rule evaluate:
 rule aggregate:
     input:
         runs=expand(RUN, run=list(PLAN.runs)),
-        limits=expand(LIMITS, run=list(PLAN.runs)),
+        limits=expand(LIMITS, limits=list(PLAN.limits)),
         published="data/reference/published.csv",
     output:
         report(

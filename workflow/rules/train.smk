@@ -3,9 +3,7 @@
 
 rule train:
     input:
-        streams=lambda w: STREAMS.format(
-            source=PLAN.source_of(PLAN.networks[w.network].scenario)
-        ),
+        streams=lambda w: streams_of(PLAN.networks[w.network].scenario),
         graph=lambda w: GRAPH.format(
             source=PLAN.source_of(PLAN.networks[w.network].scenario)
         ),

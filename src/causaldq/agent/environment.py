@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from causaldq.agent.reward import reward_shares
-from causaldq.agent.settings import ShiftPlan
+from causaldq.agent.reward import reward_shares, with_overrides
+from causaldq.agent.settings import ShiftPlan, TrainingSettings
 from causaldq.agent.state import causal_state
 from causaldq.config import RewardSettings
 from causaldq.methods.local import LocalState, observe_local, start_local
@@ -109,3 +109,19 @@ class Environment:
 
     def _features(self) -> npt.NDArray[np.float32]:
         return causal_state(self.local, self.state, self.effects, self.unobserved_cap)
+
+
+def build_environment(
+    model: StreamModel, effects: Floats | None, settings: TrainingSettings
+) -> Environment:
+    """The batched core under a method's settings."""
+    agent, method = settings.agent, settings.method
+    return Environment(
+        model,
+        LocalStatistic(model.covariance, settings.statistic),
+        settings.m,
+        effects if method.causal_state else None,
+        agent.unobserved_cap,
+        with_overrides(agent.reward, method),
+        causal_reward=method.causal_reward,
+    )

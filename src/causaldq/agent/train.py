@@ -13,7 +13,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from causaldq.agent.environment import Environment, draw_episodes
+from causaldq.agent.environment import Environment, build_environment, draw_episodes
 from causaldq.agent.network import (
     causal_entropy,
     double_q_target,
@@ -23,12 +23,10 @@ from causaldq.agent.network import (
 )
 from causaldq.agent.replay import Replay
 from causaldq.agent.resume import load_resume, save_resume
-from causaldq.agent.reward import with_overrides
 from causaldq.agent.settings import ShiftPlan, TrainingSettings
 from causaldq.config import LearnedMethod
 from causaldq.progress import Reporter
 from causaldq.seeds import generator
-from causaldq.statistic import LocalStatistic
 from causaldq.streams.model import StreamModel
 from causaldq.types import Floats, Ints
 
@@ -63,9 +61,10 @@ class Learner:
         """Loss of a batch, with its mean Q of selected streams and causal entropy."""
         settings = self.settings
         q = self.online(batch["state"])
-        entropy = causal_entropy(q, batch["mask"], temperature)
-        if not settings.method.causal_entropy:
-            entropy = torch.zeros_like(entropy)
+        if settings.method.causal_entropy:
+            entropy = causal_entropy(q, batch["mask"], temperature)
+        else:
+            entropy = q.new_zeros(len(q))
         with torch.no_grad():
             target = double_q_target(
                 batch["shares"],
@@ -149,16 +148,8 @@ def train(
     resume: Path | None = None,
 ) -> Trained:
     """Train one network. With `resume`, goes on from the state saved there, if any."""
-    agent, method, plan = settings.agent, settings.method, settings.plan
-    env = Environment(
-        model,
-        LocalStatistic(model.covariance, settings.statistic),
-        settings.m,
-        effects if method.causal_state else None,
-        agent.unobserved_cap,
-        with_overrides(agent.reward, method),
-        causal_reward=method.causal_reward,
-    )
+    agent, plan = settings.agent, settings.plan
+    env = build_environment(model, effects, settings)
     learner = Learner.fresh(settings, env.inputs, model.p)
     replay = Replay.empty(agent.replay, env.inputs, model.p, settings.m)
     rng = generator(settings.seed, settings.network, "training")

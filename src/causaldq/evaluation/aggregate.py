@@ -32,7 +32,7 @@ def read_published(path: Path) -> pd.DataFrame:
 def aggregate(
     config: Config, runs: dict[str, Path], limits: dict[str, Path], published: pd.DataFrame
 ) -> pd.DataFrame:
-    """The tidy table from each run's delays and limits, by run id."""
+    """The tidy table from delays, by run id, and limits, by theirs."""
     plan = Plan(config)
     raw = pd.concat(
         [
@@ -88,7 +88,7 @@ def _describe(
         if run.scenario == cell["scenario"] and run.method == method
     ]
     key = f"{cell['setting']}/{cell['sigma']}/{cell['delta']}"
-    used = [limits[name][str(cell["protocol"])] for name in names]
+    used = [limits[plan.limits_of(plan.runs[name])][str(cell["protocol"])] for name in names]
     alarm = pd.DataFrame([limit.get(key, limit.get("*")) for limit in used])
     rng = generator(config.seed, *(str(part) for part in cell.values()), method, "interval")
     evaluation = config.evaluation

@@ -1,4 +1,4 @@
-"""Alarm limits of a run."""
+"""Alarm limits of a method on a source of streams."""
 
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,10 @@ from causaldq.monitor import statistics
 from causaldq.seeds import generator
 from causaldq.shifts import direction, pattern, shifted_streams
 from causaldq.streams.model import StreamModel
+from causaldq.types import Floats
+
+Limits = dict[str, dict[str, dict[str, float | None]]]
+"""By protocol and cell; the cell "*" stands for all. Each: limit, arl0, low, high."""
 
 
 def run_calibrate(
@@ -22,63 +26,71 @@ def run_calibrate(
 ) -> None:
     """Set each protocol's limit on in-control paths, and measure ARL0 on fresh ones."""
     model = StreamModel.load(streams)
-    steps = int(job.calibration.arl0 * job.calibration.horizon_factor)
-    limits: dict[str, dict[str, Any]] = {}
+    limits: Limits = {}
+    shared: tuple[Floats, Floats] | None = None
     for protocol in job.protocols:
         method = build_method(job, protocol, model, checkpoints)
-        limits[protocol] = {
-            cell.key if cell else "*": _calibrated(job, protocol, method, model, cell, steps)
-            for cell in (job.cells or [None])  # type: ignore[list-item]
-        }
+        limits[protocol] = {}
+        for cell in job.cells if job.cells is not None else [None]:
+            simulated = shared or _in_control_statistics(job, protocol, method, model, cell)
+            if not (checkpoints or method.is_bound):
+                # Without a network and without the truth, both protocols are the same run.
+                shared = simulated
+            key = cell.key if cell else "*"
+            limits[protocol][key] = _limit(job, protocol, method, *simulated)
     write_json(output, limits)
 
 
-def _calibrated(
+def _in_control_statistics(
     job: CalibrateJob,
     protocol: Protocol,
     method: Method[Any],
     model: StreamModel,
     cell: Cell | None,
-    steps: int,
-) -> dict[str, float | None]:
-    def in_control(purpose: str, n: int) -> Any:
-        # The same in-control values for every method of a scenario.
-        paths = model.in_control(n, steps, generator(job.seed, job.scenario, purpose))
-        rng = generator(job.seed, job.scenario, job.method, protocol, purpose)
-        truth = _imagined_truth(job, protocol, method, model, cell, n, rng)
+) -> tuple[Floats, Floats]:
+    """Statistics (paths, steps), to set the limit and to check it."""
+    steps = int(job.calibration.arl0 * job.calibration.horizon_factor)
+
+    def simulate(purpose: str, n: int) -> Floats:
+        # The same in-control values for every method on a source.
+        paths = model.in_control(n, steps, generator(job.seed, job.source, purpose))
+        rng = generator(job.seed, job.unit, protocol, purpose)
+        truth = _imagined_truth(job, protocol, model, cell, n, rng) if method.is_bound else None
         return statistics(method, paths, truth, rng)
 
-    settings = job.calibration
-    learned = in_control("calibration", settings.paths)
-    if protocol == "paper":
-        limit = method.published_limit(learned, settings)
-    else:
-        limit = limit_for(learned, settings.arl0)
-    reached = measured_run_length(
-        in_control("fresh", settings.fresh_paths),
-        limit,
-        job.confidence,
-        job.bootstrap,
-        generator(job.seed, job.scenario, job.method, protocol, "bootstrap"),
+    return (
+        simulate("calibration", job.calibration.paths),
+        simulate("fresh", job.calibration.fresh_paths),
     )
+
+
+def _limit(
+    job: CalibrateJob, protocol: Protocol, method: Method[Any], in_control: Floats, fresh: Floats
+) -> dict[str, float | None]:
+    settings = job.calibration
+    if protocol == "paper":
+        limit = method.published_limit(in_control, settings)
+    else:
+        limit = limit_for(in_control, settings.arl0)
+    rng = generator(job.seed, job.unit, protocol, "bootstrap")
+    reached = measured_run_length(fresh, limit, job.confidence, job.bootstrap, rng)
     return {"limit": limit, "arl0": reached.value, "low": reached.low, "high": reached.high}
 
 
 def _imagined_truth(
     job: CalibrateJob,
     protocol: Protocol,
-    method: Method[Any],
     model: StreamModel,
     cell: Cell | None,
     n: int,
     rng: np.random.Generator,
-) -> Truth | None:
+) -> Truth:
     """For bounds: the shifts they would be told of, so that they watch what they will watch."""
-    if not method.is_bound:
-        return None
+    if job.k is None:
+        raise ValueError(f"{job.method} is a bound: its calibration needs k")
     shifted = shifted_streams(protocol, n, model.p, job.k, rng)
     if cell is None:
-        return Truth(shifted, shifted.astype(float))
+        return Truth(shifted, shifted.astype(np.float64))
     signs = direction(pattern(cell.case, shifted), model, job.propagate)
     noise = cell.sigma * rng.standard_normal(shifted.shape)
     return Truth(shifted, cell.delta * signs + noise)

@@ -52,7 +52,6 @@ class MonitorSettings(Settings):
     """What a method runs with; shared by calibration and evaluation."""
 
     seed: int
-    scenario: str
     method: str
     m: int
     protocols: list[Protocol]
@@ -61,14 +60,20 @@ class MonitorSettings(Settings):
 
 
 class CalibrateJob(MonitorSettings):
-    k: int
+    """A limit depends on the method, the streams and m; on shifts only for bounds."""
+
+    unit: str
+    source: str
     calibration: CalibrationSettings
     confidence: float
     bootstrap: int
-    propagate: bool
+    k: int | None
+    """Only for bounds."""
     cells: list[Cell] | None
-    """Only for bounds whose statistic depends on the shift; one limit a cell then."""
+    """Only for bounds whose statistic depends on the shift: one limit for each cell."""
+    propagate: bool
 
 
 class EvaluateJob(MonitorSettings):
+    scenario: str
     cells: list[Cell]

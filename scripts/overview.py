@@ -1,0 +1,22 @@
+"""Draw the README's picture: one monitoring run, from the streams read to the alarm."""
+
+from pathlib import Path
+
+from causaldq import command
+from causaldq.loading import load_config
+from causaldq.report.overview import draw_overview
+
+if __name__ == "__main__":
+    parser = command.parser(__doc__)
+    parser.add_argument("--output", type=Path, required=True, help="picture, .png")
+    command.run(
+        parser,
+        lambda a: draw_overview(
+            load_config(Path("config"), {"sources": {"picture": {"p": 24}}}),
+            source="picture",
+            m=6,
+            shifted=[7, 8, 9, 16],
+            delta=1.5,
+            output=a.output,
+        ),
+    )

@@ -1,0 +1,54 @@
+"""What the README shows is what happens."""
+
+import re
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from conftest import ROOT, call, make_clone, snakemake
+
+pytestmark = pytest.mark.workflow
+README = (ROOT / "README.md").read_text()
+
+
+def test_adding_a_method_takes_the_file_and_the_line_of_the_readme(tmp_path: Path) -> None:
+    clone = make_clone(tmp_path / "clone")
+    file, line = re.findall(r"```python\n# (src/\S+\.py)\n(.*?)```", README, re.DOTALL)
+    (clone / file[0]).write_text(file[1])
+    registry = clone / line[0]
+    text = registry.read_text()
+    entry = "INDEX_METHODS: dict[str, type[Method[Any]]] = {\n"
+    assert entry in text
+    imports = "from causaldq.methods.first import First\n"
+    registry.write_text(imports + text.replace(entry, entry + line[1]))
+    snakemake(clone, "-j2", "--config", "profile=ci", "methods=[first,random,oracle_set]")
+    table = pd.read_csv(clone / "results/ci/add.csv")
+    first = table[table["method"] == "first"]
+    assert len(first) == 4
+    assert first["add"].notna().all()
+    assert "First" in (clone / "results/ci/tables/noise_free_p10.tex").read_text()
+
+
+def test_every_snakemake_command_of_the_readme_is_accepted() -> None:
+    commands = re.findall(r"^(snakemake .*?)(?: +#.*)?$", README, re.MULTILINE)
+    assert len(commands) >= 3
+    for command in commands:
+        call(ROOT, "bash", "-c", f"{command} --dry-run")
+
+
+def test_every_make_target_of_the_readme_exists() -> None:
+    targets = set(re.findall(r"\bmake (\w+)\b", README))
+    assert {"reproduce", "test"} <= targets
+    for target in sorted(targets):
+        call(ROOT, "make", "--dry-run", target)
+
+
+def test_every_place_the_readme_names_exists() -> None:
+    for name in re.findall(r"\]\(((?!http)[^)]+)\)", README):
+        assert (ROOT / name).exists(), name
+    layout = re.search(r"## Layout\n```\n(.*?)```", README, re.DOTALL)
+    assert layout
+    for line in layout.group(1).splitlines():
+        name = line.split()[0]
+        if not line.startswith(" ") and "<" not in name:
+            assert (ROOT / name).exists(), name
