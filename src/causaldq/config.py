@@ -90,6 +90,13 @@ class SimulationSource(Settings):
         return self
 
 
+class TrainingStudy(Settings):
+    """Learned methods whose training is compared, whether or not they are evaluated."""
+
+    methods: Distinct[Name]
+    protocols: Distinct[Protocol]
+
+
 class ScenarioSettings(Settings):
     """One monitoring problem: streams, sensors, where and how far the means shift."""
 
@@ -106,6 +113,12 @@ class ScenarioSettings(Settings):
     propagate: Annotated[bool, Field(description="let shifts flow to descendants")]
     horizon: Annotated[Count, Field(description="steps after the change; undetected runs cost it")]
     hyperparameters: Annotated[Name, Field(description="row of `hyperparameters`")]
+    methods: Annotated[
+        list[Name] | None, Field(description="instead of the config's methods; may be empty")
+    ] = None
+    training_study: Annotated[
+        TrainingStudy | None, Field(description="networks trained to compare training itself")
+    ] = None
 
 
 class Hyperparameters(Settings):
@@ -287,6 +300,13 @@ class Config(Settings):
                 raise MisfitError(f"{place}.m", scenario.m, f"at most p = {p} of {scenario.source}")
             if scenario.k > p:
                 raise MisfitError(f"{place}.k", scenario.k, f"at most p = {p} of {scenario.source}")
+            for method in scenario.training_study.methods if scenario.training_study else []:
+                if method not in self.learned:
+                    raise MisfitError(
+                        f"{place}.training_study.methods",
+                        method,
+                        f"one of {', '.join(self.learned)}",
+                    )
             if scenario.hyperparameters not in self.hyperparameters:
                 raise MisfitError(
                     f"{place}.hyperparameters",
@@ -294,6 +314,11 @@ class Config(Settings):
                     f"one of {', '.join(self.hyperparameters)}",
                 )
         return self
+
+    def methods_of(self, scenario: str) -> list[str]:
+        """Methods evaluated on a scenario, in table order."""
+        own = self.scenarios[scenario].methods
+        return self.methods if own is None else own
 
 
 class MisfitError(ValueError):

@@ -74,9 +74,13 @@ def validate(values: Mapping[str, Any]) -> Config:
     except ValidationError as error:
         raise ConfigError(_one_line(error)) from None
     known = [*config.learned, *INDEX_METHODS]
-    for method in config.methods:
-        if method not in known:
-            raise ConfigError(str(MisfitError("methods", method, f"one of {', '.join(known)}")))
+    listed = {"methods": config.methods}
+    for name, scenario in config.scenarios.items():
+        listed[f"scenarios.{name}.methods"] = scenario.methods or []
+    for place, methods in listed.items():
+        for method in methods:
+            if method not in known:
+                raise ConfigError(str(MisfitError(place, method, f"one of {', '.join(known)}")))
     return config
 
 

@@ -55,17 +55,15 @@ class Plan:
         self.runs = {
             run.id: run
             for scenario in config.scenarios
-            for method in config.methods
+            for method in config.methods_of(scenario)
             for run in self._runs(scenario, method)
         }
         self.limits: dict[str, Run] = {}
         for run in self.runs.values():
             self.limits.setdefault(self.limits_of(run), run)
-        self.networks = {
-            network.id: network
-            for run in self.runs.values()
-            for network in self.networks_of(run).values()
-        }
+        needed = [n for run in self.runs.values() for n in self.networks_of(run).values()]
+        studied = [n for scenario in config.scenarios for n in self.studied(scenario)]
+        self.networks = {network.id: network for network in (*needed, *studied)}
 
     def _runs(self, scenario: str, method: str) -> list[Run]:
         if method in INDEX_METHODS:
@@ -80,6 +78,22 @@ class Plan:
             protocol: Network(run.scenario, protocol, run.method, run.seed)
             for protocol in self.config.protocols
         }
+
+    def studied(self, scenario: str) -> list[Network]:
+        """Networks whose training is compared."""
+        study = self.config.scenarios[scenario].training_study
+        if study is None:
+            return []
+        return [
+            Network(scenario, protocol, method, seed)
+            for protocol in study.protocols
+            for method in study.methods
+            for seed in range(self.config.training_seeds)
+        ]
+
+    def evaluated(self) -> list[str]:
+        """Scenarios with a table of delays."""
+        return [name for name in self.config.scenarios if self.config.methods_of(name)]
 
     def source_of(self, scenario: str) -> str:
         return self.config.scenarios[scenario].source

@@ -39,6 +39,7 @@ GRAPH_SUMMARY = f"{ARTIFACTS}/graphs/{{source}}.json"
 CHECKPOINT = f"{ARTIFACTS}/checkpoints/{{network}}.safetensors"
 CHECKPOINT_FACTS = f"{ARTIFACTS}/checkpoints/{{network}}.json"
 CURVE = f"{ARTIFACTS}/curves/{{network}}.csv"
+TRAINING = f"{RESULTS}/training.csv"
 LIMITS = f"{ARTIFACTS}/limits/{{limits}}.json"
 RUN = f"{ARTIFACTS}/runs/{{run}}.csv"
 
@@ -55,6 +56,11 @@ def code_of(script):
 
 def streams_of(scenario):
     return STREAMS.format(source=PLAN.source_of(scenario))
+
+
+def training_argument():
+    """The training summary, where networks are trained at all."""
+    return f"--training {TRAINING}" if PLAN.networks else ""
 
 
 def checkpoints_of(run):

@@ -2,10 +2,11 @@
 
 TABLES = expand(
     f"{RESULTS}/tables/{{name}}.{{kind}}",
-    name=[f"{s.table}_{name}" for name, s in SETTINGS.scenarios.items()],
+    name=[f"{SETTINGS.scenarios[name].table}_{name}" for name in PLAN.evaluated()]
+    + (["training"] if PLAN.networks else []),
     kind=["tex", "csv"],
 )
-FIGURES = [f"delay_{name}" for name in SETTINGS.scenarios]
+FIGURES = [f"delay_{name}" for name in PLAN.evaluated()]
 FIGURES += [
     f"training_{name}" for name in sorted({n.scenario for n in PLAN.networks.values()})
 ]
@@ -17,6 +18,7 @@ DOCUMENT = [f"{RESULTS}/paper.pdf"] if HAS_LATEX else []
 rule tables:
     input:
         add=f"{RESULTS}/add.csv",
+        training=[TRAINING] if PLAN.networks else [],
     output:
         TABLES,
         headline=f"{RESULTS}/headline.md",
@@ -25,8 +27,9 @@ rule tables:
     params:
         code=code_of("tables"),
         folder=lambda w, output: str(Path(output[0]).parent),
+        training=training_argument(),
     shell:
-        "python scripts/tables.py --add {input.add} --folder {params.folder}"
+        "python scripts/tables.py --add {input.add} {params.training} --folder {params.folder}"
         " --headline {output.headline} --log {log}"
 
 
@@ -58,6 +61,7 @@ rule figures:
 rule document:
     input:
         add=f"{RESULTS}/add.csv",
+        training=[TRAINING] if PLAN.networks else [],
         tables=[path for path in TABLES if path.endswith(".tex")],
         figures=expand(f"{RESULTS}/figures/{{name}}.pdf", name=FIGURES),
     output:
@@ -72,8 +76,10 @@ rule document:
     params:
         code=code_of("document"),
         settings=as_argument(SETTINGS.report),
+        training=training_argument(),
     shell:
         "python scripts/document.py --settings {params.settings:q} --add {input.add}"
+        " {params.training}"
         " --tables {input.tables} --figures {input.figures} --output {output} --log {log}"
 
 

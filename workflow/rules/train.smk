@@ -20,3 +20,18 @@ rule train:
         "python scripts/train.py --settings {params.settings:q}"
         " --streams {input.streams} --graph {input.graph}"
         " --output {output.checkpoint} --curve {output.curve} --log {log}"
+
+
+rule summarise_training:
+    input:
+        curves=expand(CURVE, network=list(PLAN.networks)),
+    output:
+        TRAINING,
+    log:
+        f"{LOGS}/summarise_training.log",
+    params:
+        code=code_of("summarise_training"),
+        confidence=SETTINGS.evaluation.confidence,
+    shell:
+        "python scripts/summarise_training.py --curves {input.curves}"
+        " --confidence {params.confidence} --output {output} --log {log}"

@@ -58,6 +58,8 @@ class Step:
     """(n, p), the causal mask C: streams that were shifted at this step."""
     hits: Ints
     """(n,), shifted streams among the selected."""
+    paper_reward: Floats
+    """(n,), the paper's reward, counted alike whatever the agent itself is rewarded for."""
 
 
 class Environment:
@@ -73,6 +75,7 @@ class Environment:
         reward: RewardSettings,
         *,
         causal_reward: bool,
+        paper_reward: RewardSettings,
     ) -> None:
         self.model = model
         self.local = local
@@ -81,6 +84,7 @@ class Environment:
         self.unobserved_cap = unobserved_cap
         self.reward = reward
         self.causal_reward = causal_reward
+        self.paper_reward = paper_reward
 
     @property
     def inputs(self) -> int:
@@ -99,13 +103,13 @@ class Environment:
         observed = np.take_along_axis(episodes.values[:, self.time], selected, axis=1)
         self.state = observe_local(self.local, self.state, selected, observed)
         since_change = self.time - episodes.change
-        shares = reward_shares(
-            selected, episodes.shifted, since_change, self.reward, causal=self.causal_reward
-        )
+        scene = (selected, episodes.shifted, since_change)
+        shares = reward_shares(*scene, self.reward, causal=self.causal_reward)
+        paper_reward = reward_shares(*scene, self.paper_reward, causal=True).sum(axis=1)
         mask = episodes.shifted & (since_change >= 0)[:, None]
         hits = np.take_along_axis(mask, selected, axis=1).sum(axis=1)
         self.time += 1
-        return self._features(), Step(shares, mask, hits)
+        return self._features(), Step(shares, mask, hits, paper_reward)
 
     def _features(self) -> npt.NDArray[np.float32]:
         return causal_state(self.local, self.state, self.effects, self.unobserved_cap)
@@ -124,4 +128,5 @@ def build_environment(
         agent.unobserved_cap,
         with_overrides(agent.reward, method),
         causal_reward=method.causal_reward,
+        paper_reward=agent.reward,
     )

@@ -185,7 +185,7 @@ def _epoch(
     temperature = max(agent.temperature_start * cooled, agent.temperature_floor)
     epsilon = max(agent.epsilon_start * cooled, agent.epsilon_floor)
     state = env.reset(draw_episodes(env.model, plan, agent.episodes, agent.episode_steps, rng))
-    reward = hits = any_hit = after_change = 0.0
+    reward = paper_reward = hits = any_hit = after_change = 0.0
     learned: list[tuple[float, float, float]] = []
     for t in range(agent.episode_steps):
         with torch.no_grad():
@@ -196,6 +196,7 @@ def _epoch(
         state = next_state
         running = t >= env.episodes.change
         reward += outcome.shares.sum()
+        paper_reward += outcome.paper_reward.sum()
         hits += outcome.hits[running].sum()
         any_hit += (outcome.hits[running] > 0).sum()
         after_change += running.sum()
@@ -207,6 +208,7 @@ def _epoch(
         "epoch": epoch + 1,
         "updates": learner.updates,
         "reward": reward / agent.episodes,
+        "paper_reward": paper_reward / agent.episodes,
         "hit_share": hits / (after_change * min(plan.k, env.m)),
         "any_hit": any_hit / after_change,
         "frozen_hit_share": math.nan,

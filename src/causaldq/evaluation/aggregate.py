@@ -1,6 +1,7 @@
 """From runs to the tidy table: one row for each cell and method, published value beside it."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -8,6 +9,7 @@ import pandas as pd
 from causaldq.config import Config
 from causaldq.evaluation.statistics import among_best, estimate
 from causaldq.files import read_json
+from causaldq.jobs.settings import Cell
 from causaldq.methods.registry import INDEX_METHODS
 from causaldq.plan import Plan
 from causaldq.seeds import generator
@@ -50,7 +52,7 @@ def aggregate(
         delays = {str(method): delay_matrix(part) for method, part in group.groupby("method")}
         rivals = {name: d for name, d in delays.items() if not is_bound(name)}
         best = among_best(rivals, 1.0 - config.evaluation.confidence)
-        for method in config.methods:
+        for method in config.methods_of(str(named["scenario"])):
             part = group[group["method"] == method]
             rows.append(
                 _describe(config, plan, named, method, part, delays, known, runs, published)
@@ -73,7 +75,7 @@ def delay_matrix(runs: pd.DataFrame) -> Floats:
 def _describe(
     config: Config,
     plan: Plan,
-    cell: dict[str, object],
+    cell: dict[str, Any],
     method: str,
     runs: pd.DataFrame,
     delays: dict[str, Floats],
@@ -87,7 +89,7 @@ def _describe(
         for name, run in plan.runs.items()
         if run.scenario == cell["scenario"] and run.method == method
     ]
-    key = f"{cell['setting']}/{cell['sigma']}/{cell['delta']}"
+    key = Cell.key_of(str(cell["setting"]), cell["sigma"], cell["delta"])
     used = [limits[plan.limits_of(plan.runs[name])][str(cell["protocol"])] for name in names]
     alarm = pd.DataFrame([limit.get(key, limit.get("*")) for limit in used])
     rng = generator(config.seed, *(str(part) for part in cell.values()), method, "interval")

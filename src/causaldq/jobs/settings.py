@@ -45,7 +45,11 @@ class Cell(Settings):
 
     @property
     def key(self) -> str:
-        return f"{self.case}/{self.sigma}/{self.delta}"
+        return self.key_of(self.case, self.sigma, self.delta)
+
+    @staticmethod
+    def key_of(case: str, sigma: float, delta: float) -> str:
+        return f"{case}/{float(sigma):g}/{float(delta):g}"
 
 
 class MonitorSettings(Settings):

@@ -14,6 +14,7 @@ import pandas as pd
 from matplotlib.ticker import NullFormatter, ScalarFormatter
 
 from causaldq.evaluation.aggregate import is_bound
+from causaldq.evaluation.training import epochs_to_final
 from causaldq.files import write_atomically
 from causaldq.report.labels import label
 
@@ -103,36 +104,35 @@ def delay_figure(rows: pd.DataFrame) -> Any:
     return figure
 
 
-def reward_figure(logs: pd.DataFrame, column: str = "hit_share") -> Any:
-    """Training curves: mean and 95% band over seeds, one panel a protocol.
+def training_figure(logs: pd.DataFrame) -> Any:
+    """Reward by epoch: mean and 95% band over seeds, one panel a protocol.
 
-    Rewards of different agents are not comparable, so the share of shifted streams found,
-    on which the paper's reward rests, is drawn for all.
+    Agents are rewarded differently, so the paper's own reward is drawn for all.
     """
     protocols = list(logs["protocol"].unique())
     methods = list(logs["method"].unique())
     figure, axes = plt.subplots(
-        1, len(protocols), figsize=(3.6 * len(protocols) + 1.6, 3.0), squeeze=False, sharey=True
+        1, len(protocols), figsize=(3.6 * len(protocols) + 2.0, 3.0), squeeze=False, sharey=True
     )
     for axis, protocol in zip(axes[0], protocols, strict=True):
         for method in methods:
             part = logs[(logs["protocol"] == protocol) & (logs["method"] == method)]
-            by_epoch = part.groupby("epoch")[column]
-            mean, count = by_epoch.mean(), by_epoch.count()
-            error = (by_epoch.std() / np.sqrt(count)).fillna(0.0)
-            look = style(method, methods) | {"marker": None}
-            axis.plot(mean.index, mean, label=label(method), **look)
-            axis.fill_between(
-                mean.index,
-                mean - 1.96 * error,
-                mean + 1.96 * error,
-                color=look["color"],
-                alpha=0.15,
-                lw=0,
-            )
+            if len(part):
+                _training_curve(axis, part, label(method), style(method, methods))
         axis.set_title(label(str(protocol)))
         axis.set_xlabel("training epoch")
-    axes[0, 0].set_ylabel("shifted streams found (share)")
+    axes[0, 0].set_ylabel("the paper's reward an episode")
     handles, names = axes[0, 0].get_legend_handles_labels()
     figure.legend(handles, names, loc="outside right center", fontsize=8)
     return figure
+
+
+def _training_curve(axis: Any, part: pd.DataFrame, name: str, look: dict[str, Any]) -> None:
+    by_epoch = part.groupby("epoch")["paper_reward"]
+    mean, count = by_epoch.mean(), by_epoch.count()
+    half = 1.96 * (by_epoch.std() / np.sqrt(count)).fillna(0.0)
+    axis.plot(mean.index, mean, label=name, **(look | {"marker": None}))
+    band = {"color": look["color"], "alpha": 0.15, "linewidth": 0}
+    axis.fill_between(mean.index, mean - half, mean + half, **band)
+    reached = epochs_to_final(mean.to_numpy())
+    axis.plot(reached, mean.loc[reached], "o", color=look["color"], markersize=5)

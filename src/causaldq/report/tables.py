@@ -92,3 +92,33 @@ def caption(rows: pd.DataFrame, note: str) -> str:
         " paths. Bold: shortest, or not distinguishable from it (paired tests, Holm). Bounds,"
         f" which know where the shift is, stand below the line. {note}"
     )
+
+
+def training_table(summary: pd.DataFrame) -> str:
+    """Where training ends and how soon, a panel for each scenario and protocol."""
+    lines = [
+        r"\begin{tabular}{@{}lrrrrr@{}}",
+        r"\toprule",
+        r"Agent & reward & epoch & hits, exploring & hits, frozen & gain \\",
+    ]
+    for (scenario, protocol), panel in summary.groupby(["scenario", "protocol"], sort=False):
+        title = f"{scenario}, {label(str(protocol))}"
+        lines += [r"\midrule", rf"\multicolumn{{6}}{{@{{}}l}}{{\emph{{{title}}}}} \\"]
+        for _, row in panel.iterrows():
+            gain = "" if pd.isna(row["share_of_gain"]) else f"{100 * row['share_of_gain']:.0f}\\%"
+            cells = [
+                _interval(row, "final_reward", 0),
+                _interval(row, "epochs_to_95", 1),
+                _interval(row, "final_hit_share", 2),
+                _interval(row, "frozen_hit_share", 2),
+                gain,
+            ]
+            lines.append(f"{label(str(row['method']))} & {' & '.join(cells)} \\\\")
+    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", ""])
+
+
+def _interval(row: pd.Series, name: str, digits: int) -> str:
+    """Mean and half width of the interval."""
+    mean = f"{row[name]:.{digits}f}"
+    half = row[f"{name}_high"] - row[name]
+    return mean if pd.isna(half) else f"{mean} $\\pm$ {half:.{digits}f}"
