@@ -7,7 +7,7 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 LATEX_PACKAGES := texlive-latex-base texlive-latex-recommended texlive-latex-extra latexmk
 
-.PHONY: help environment latex reproduce test lint clean
+.PHONY: help environment latex reproduce test lint bench readme clean
 
 help:  ## this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t14
@@ -43,6 +43,12 @@ lint: environment
 
 test: environment latex lint  ## everything that checks the project
 	$(BIN)/python -m pytest
+
+bench: environment  ## speed, as ratios within one run; writes results/bench.json
+	@$(BIN)/python scripts/bench.py --output results/bench.json
+
+readme: environment  ## put the headline table of CONFIG into the README
+	@$(BIN)/python -m causaldq readme results/$(CONFIG)/add.csv --scenario p50
 
 clean:  ## remove results and caches, keep the environment
 	rm -rf artifacts results logs .snakemake .pytest_cache .mypy_cache .ruff_cache .hypothesis

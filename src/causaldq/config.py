@@ -150,7 +150,9 @@ class LearnedMethod(Settings):
     """Which causal parts an agent has, and how it explores."""
 
     causal_state: Annotated[bool, Field(description="phi in the state")]
-    causal_reward: Annotated[bool, Field(description="every hit counts; else any hit counts once")]
+    causal_reward: Annotated[
+        bool, Field(description="every hit counts; else any hit counts the same")
+    ]
     causal_entropy: Annotated[bool, Field(description="H_c in target and loss")]
     exploration: Literal["boltzmann", "epsilon_greedy"]
     hit: Annotated[NotNegative | None, Field(description="overrides reward.hit")] = None

@@ -86,14 +86,25 @@ def write_arrays(path: Path, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
     write_atomically(path, write)
 
 
-def read_arrays(path: Path) -> dict[str, npt.NDArray[Any]]:
+def read_arrays(path: Path, *needed: str) -> dict[str, npt.NDArray[Any]]:
+    """Arrays of an .npz, refused if it is damaged or lacks any of those needed."""
     try:
-        with np.load(path, allow_pickle=False) as archive:
-            return {name: archive[name] for name in archive.files}
+        with zipfile.ZipFile(path) as archive:
+            arrays = {
+                name.removesuffix(".npy"): np.lib.format.read_array(
+                    io.BytesIO(archive.read(name)), allow_pickle=False
+                )
+                for name in archive.namelist()
+            }
     except FileNotFoundError:
         raise DataError(f"{path} does not exist; run the rule that makes it") from None
-    except (ValueError, zipfile.BadZipFile, EOFError, OSError) as error:
+    # zipfile reports damage to its directory as features that it does not support.
+    except (ValueError, zipfile.BadZipFile, EOFError, OSError, RuntimeError, KeyError) as error:
         raise DataError(f"{path} is damaged ({error}); delete it and run again") from None
+    for name in needed:
+        if name not in arrays:
+            raise DataError(f"{path} has no array {name!r}; delete it and run again")
+    return arrays
 
 
 def sha256(path: Path) -> str:

@@ -70,7 +70,7 @@ class InjectedSet:
 
     @classmethod
     def load(cls, path: Path) -> "InjectedSet":
-        arrays = read_arrays(path)
+        arrays = read_arrays(path, "paths", "change", "noise")
         shifted: dict[Protocol, Bools] = {}
         directions: dict[tuple[Protocol, Case], Floats] = {}
         for name, array in arrays.items():

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from pydantic import ValidationError
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor, nn
@@ -64,14 +65,20 @@ def load_checkpoint(path: Path, expected: dict[str, Any] | None = None) -> Check
 
     `expected` may name p, m and any training settings, as in the JSON.
     """
-    facts = read_json(facts_path(path))
+    facts = _read_facts(path)
     if not path.exists():
         raise CheckpointError(f"{path} does not exist; train it first")
     if sha256(path) != facts["weights_sha256"]:
         raise CheckpointError(f"{path} is not what {facts_path(path).name} says; train it again")
     for where, wanted, found in differences(expected or {}, facts):
         raise CheckpointError(f"{path}: {where} is {found!r}, but {wanted!r} is asked for")
-    settings = TrainingSettings.model_validate(facts["settings"])
+    try:
+        settings = TrainingSettings.model_validate(facts["settings"])
+    except ValidationError as error:
+        place = ".".join(str(part) for part in error.errors()[0]["loc"])
+        raise CheckpointError(
+            f"{facts_path(path)}: settings.{place} does not fit this version; train it again"
+        ) from None
     try:
         with safe_open(path, framework="pt") as archive:
             tensors = {name: archive.get_tensor(name) for name in archive.keys()}  # noqa: SIM118
@@ -80,10 +87,26 @@ def load_checkpoint(path: Path, expected: dict[str, Any] | None = None) -> Check
     effects = tensors.pop("effects", None)
     rows = 2 if effects is None else 3
     online = q_network(rows * facts["p"], settings.agent.hidden, facts["p"])
-    online.load_state_dict({key.removeprefix("online."): t for key, t in tensors.items()})
+    weights = {key.removeprefix("online."): tensor for key, tensor in tensors.items()}
+    try:
+        online.load_state_dict(weights)
+    except RuntimeError:
+        raise CheckpointError(
+            f"{path}: the weights do not fit the network of its settings; train it again"
+        ) from None
     online.eval()
     as_array = None if effects is None else np.asarray(effects.numpy(), dtype=np.float64)
     return Checkpoint(online, as_array, settings, facts["p"])
+
+
+def _read_facts(path: Path) -> dict[str, Any]:
+    facts = read_json(facts_path(path))
+    needed = {"p", "m", "settings", "weights_sha256"}
+    if not isinstance(facts, dict) or not needed <= set(facts):
+        raise CheckpointError(
+            f"{facts_path(path)} does not hold {', '.join(sorted(needed))}; train it again"
+        )
+    return facts
 
 
 def differences(

@@ -1,5 +1,6 @@
 """Saving a training run halfway, so that a kill costs minutes and changes no byte."""
 
+import hashlib
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,7 +12,10 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from causaldq.agent.replay import Replay
-from causaldq.files import canonical_json, sha256_of_text, write_atomically
+from causaldq.code import code_hash
+from causaldq.files import canonical_json, write_atomically
+from causaldq.streams.model import StreamModel
+from causaldq.types import Floats
 
 if TYPE_CHECKING:
     from causaldq.agent.settings import TrainingSettings
@@ -23,9 +27,10 @@ def save_resume(
     learner: "Learner",
     replay: Replay,
     rng: np.random.Generator,
-    settings: "TrainingSettings",
+    key: str,
     log: list[dict[str, Any]],
 ) -> None:
+    """Save everything that training goes on from, under the key of what it trains on."""
     tensors: dict[str, Tensor] = {}
     for name, network in (("online", learner.online), ("target", learner.target)):
         tensors |= {f"{name}.{key}": value for key, value in network.state_dict().items()}
@@ -37,7 +42,8 @@ def save_resume(
         }
     tensors |= {f"replay.{key}": torch.from_numpy(a) for key, a in replay.arrays.items()}
     facts = {
-        "settings": _fingerprint(settings),
+        "key": key,
+        "content": _digest(tensors),
         "added": replay.added,
         "updates": learner.updates,
         "rng": rng.bit_generator.state,
@@ -53,16 +59,20 @@ def load_resume(
     learner: "Learner",
     replay: Replay,
     rng: np.random.Generator,
-    settings: "TrainingSettings",
+    key: str,
 ) -> list[dict[str, Any]]:
-    """Restore a run saved under the same settings; returns its log, empty if there is none."""
+    """Restore a run saved under the same key; returns its log, empty if there is none.
+
+    A file that is damaged, or of other settings, data, graph or code, is passed over:
+    training then starts anew.
+    """
     try:
         with safe_open(path, framework="pt") as archive:
-            facts = json.loads(archive.metadata()["facts"])
-            if facts["settings"] != _fingerprint(settings):
-                return []
+            facts = json.loads((archive.metadata() or {})["facts"])
             tensors = {name: archive.get_tensor(name) for name in archive.keys()}  # noqa: SIM118
-    except (FileNotFoundError, SafetensorError, KeyError, ValueError):
+        if facts["key"] != key or facts["content"] != _digest(tensors):
+            return []
+    except (FileNotFoundError, SafetensorError, KeyError, TypeError, ValueError):
         return []
     for name, network in (("online", learner.online), ("target", learner.target)):
         network.load_state_dict(_part(tensors, name))
@@ -86,5 +96,17 @@ def _part(tensors: dict[str, Tensor], name: str) -> dict[str, Tensor]:
     return {key.removeprefix(prefix): t for key, t in tensors.items() if key.startswith(prefix)}
 
 
-def _fingerprint(settings: "TrainingSettings") -> str:
-    return sha256_of_text(canonical_json(settings.model_dump()))
+def resume_key(settings: "TrainingSettings", model: StreamModel, effects: Floats | None) -> str:
+    """What a training run depends on: settings, data, graph and code."""
+    digest = hashlib.sha256(canonical_json(settings.model_dump()).encode())
+    for array in (model.rows, model.covariance, model.effects, effects):
+        digest.update(b"none" if array is None else np.ascontiguousarray(array).tobytes())
+    digest.update(code_hash(Path(__file__).with_name("train.py")).encode())
+    return digest.hexdigest()
+
+
+def _digest(tensors: dict[str, Tensor]) -> str:
+    digest = hashlib.sha256()
+    for name in sorted(tensors):
+        digest.update(name.encode() + tensors[name].contiguous().numpy().tobytes())
+    return digest.hexdigest()

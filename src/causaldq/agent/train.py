@@ -22,7 +22,7 @@ from causaldq.agent.network import (
     top_streams,
 )
 from causaldq.agent.replay import Replay
-from causaldq.agent.resume import load_resume, save_resume
+from causaldq.agent.resume import load_resume, resume_key, save_resume
 from causaldq.agent.settings import ShiftPlan, TrainingSettings
 from causaldq.config import LearnedMethod
 from causaldq.progress import Reporter
@@ -92,7 +92,7 @@ class Learner:
         self.updates += 1
         if self.updates % self.settings.agent.target_every == 0:
             self.target.load_state_dict(self.online.state_dict())
-        return float(loss), float(value), float(entropy)
+        return loss.item(), value.item(), entropy.item()
 
 
 def explore(
@@ -155,7 +155,8 @@ def train(
     rng = generator(settings.seed, settings.network, "training")
     log: list[dict[str, Any]] = []
     if resume is not None:
-        log = load_resume(resume, learner, replay, rng, settings)
+        key = resume_key(settings, model, effects)
+        log = load_resume(resume, learner, replay, rng, key)
 
     with Reporter(settings.network, agent.epochs, "epoch", len(log)) as reporter:
         for epoch in range(len(log), agent.epochs):
@@ -165,7 +166,7 @@ def train(
                 row["frozen_hit_share"] = frozen_hit_share(learner, env, plan, check)
             log.append(row)
             if resume is not None and (epoch + 1) % agent.save_every == 0:
-                save_resume(resume, learner, replay, rng, settings, log)
+                save_resume(resume, learner, replay, rng, key, log)
             reporter.advance(f"reward {row['reward']:.1f}")
     return Trained(learner.online, log)
 

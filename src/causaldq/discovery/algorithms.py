@@ -1,12 +1,13 @@
 """Causal discovery with causal-learn, on in-control rows."""
 
+import csv
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from causaldq.config import DiscoverySettings
-from causaldq.discovery.graph import Graph
+from causaldq.discovery.graph import Graph, is_acyclic
 from causaldq.errors import DiscoveryError
 from causaldq.streams.model import StreamModel
 from causaldq.types import Floats
@@ -42,7 +43,7 @@ def check(rows: Floats, names: tuple[str, ...]) -> None:
             f"{n} in-control rows are too few for {p} streams ({', '.join(names[:5])}, …);"
             f" give more than {p + 3} or fewer streams"
         )
-    spread = rows.std(axis=0)
+    spread = np.ptp(rows, axis=0)
     constant = [name for name, s in zip(names, spread, strict=True) if not s > 0]
     if constant:
         raise DiscoveryError(f"constant in the in-control rows: {', '.join(constant)}; drop them")
@@ -100,26 +101,41 @@ def from_marks(marks: np.ndarray) -> Graph:
 
 
 def read_graph(path: Path, names: tuple[str, ...]) -> Graph:
-    """A graph from a CSV of edges: columns cause, effect and, optionally, directed (0 or 1)."""
+    """A graph from a CSV of edges: columns cause, effect and, optionally, directed (1 or 0)."""
     try:
-        table = pd.read_csv(path)
+        with path.open(newline="", encoding="utf-8-sig") as handle:
+            return _read_edges(csv.reader(handle), path, names)
     except FileNotFoundError:
         raise DiscoveryError(f"{path} does not exist; set discovery.file") from None
-    except (ValueError, pd.errors.ParserError) as error:
+    except (UnicodeDecodeError, csv.Error) as error:
         raise DiscoveryError(f"{path} is not a CSV of edges ({error})") from None
+
+
+def _read_edges(lines: Any, path: Path, names: tuple[str, ...]) -> Graph:
+    header = [cell.strip() for cell in next(lines, [])]
     for column in ("cause", "effect"):
-        if column not in table:
+        if column not in header:
             raise DiscoveryError(f"{path}: column {column!r} is missing")
     graph = Graph.empty(len(names))
-    place = {name: index for index, name in enumerate(names)}
-    for row, edge in enumerate(table.itertuples(index=False), start=2):
-        cause, effect = str(edge.cause), str(edge.effect)
-        for end in (cause, effect):
-            if end not in place:
-                raise DiscoveryError(f"{path}, line {row}: there is no stream {end!r}")
-        i, j = place[cause], place[effect]
-        if getattr(edge, "directed", 1):
+    for cells in lines:
+        where = f"{path}, line {lines.line_num}"
+        if not any(cell.strip() for cell in cells):
+            continue
+        if len(cells) != len(header):
+            raise DiscoveryError(f"{where}: {len(cells)} fields, but the header has {len(header)}")
+        edge = dict(zip(header, (cell.strip() for cell in cells), strict=True))
+        for end in (edge["cause"], edge["effect"]):
+            if end not in names:
+                raise DiscoveryError(f"{where}: there is no stream {end!r}")
+        if edge["cause"] == edge["effect"]:
+            raise DiscoveryError(f"{where}: {edge['cause']!r} is named as its own cause")
+        if edge.get("directed", "1") not in ("0", "1"):
+            raise DiscoveryError(f"{where}: directed is {edge['directed']!r}; give 1 or 0")
+        i, j = names.index(edge["cause"]), names.index(edge["effect"])
+        if edge.get("directed", "1") == "1":
             graph.directed[i, j] = True
         else:
             graph.undirected[i, j] = graph.undirected[j, i] = True
+    if not is_acyclic(graph.directed):
+        raise DiscoveryError(f"{path}: the directed edges form a cycle")
     return graph

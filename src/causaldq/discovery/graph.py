@@ -2,10 +2,14 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import product
+from math import prod
 
 import numpy as np
 
 from causaldq.types import Bools, Ints
+
+Edges = tuple[tuple[int, int], ...]
 
 
 @dataclass(frozen=True)
@@ -63,20 +67,95 @@ def quality(found: Graph, truth: Graph) -> GraphQuality:
 
 
 def directions(graph: Graph, count: int, rng: np.random.Generator) -> Iterator[Bools]:
-    """Acyclic graphs (p, p) that settle the open edges, `count` of them drawn at random.
+    """Acyclic graphs (p, p) that settle the open edges: all of them, or `count` at random.
 
-    Dor and Tarsi's construction with a random choice of sink: no cycle, and no collider
-    that the graph does not have. Estimates from few rows may admit no such graph; then
-    the nearest step that keeps the result acyclic is taken.
+    Admissible is what has no cycle and no collider that the graph does not have. Parts of the
+    graph that are linked by open edges settle independently, so each part is enumerated, and
+    every combination is equally likely. Estimates from few rows may leave a part without
+    an admissible direction, or with too many to list; it is then settled at random, from its
+    sinks on, keeping the result acyclic.
     """
-    if not graph.undirected.any() and _is_acyclic(graph.directed):
-        yield graph.directed
+    parts = [_settled(graph, part) for part in _open_parts(graph.undirected)]
+    if not is_acyclic(graph.directed) or any(not options for options in parts):
+        for _ in range(count):
+            yield _random_direction(graph, rng)
         return
+    few = prod(len(options) for options in parts) <= count
+    for combination in product(*parts) if few else _drawn(parts, count, rng):
+        settled = _with_edges(graph.directed, combination)
+        # Parts of a contradictory estimate can close a cycle through its directed edges.
+        yield settled if is_acyclic(settled) else _random_direction(graph, rng)
+
+
+def _drawn(
+    parts: list[list[Edges]], count: int, rng: np.random.Generator
+) -> Iterator[tuple[Edges, ...]]:
     for _ in range(count):
-        yield _random_direction(graph, rng)
+        yield tuple(options[rng.integers(len(options))] for options in parts)
 
 
-def _is_acyclic(directed: Bools) -> bool:
+LISTED = 2000
+"""Most directions of one part that are enumerated."""
+
+
+def _with_edges(directed: Bools, combination: tuple[Edges, ...]) -> Bools:
+    settled = directed.copy()
+    for edges in combination:
+        for i, j in edges:
+            settled[i, j] = True
+    return settled
+
+
+def _open_parts(undirected: Bools) -> list[Edges]:
+    """Open edges, grouped by the parts of the graph that they link."""
+    label = np.arange(len(undirected))
+    edges = [(int(i), int(j)) for i, j in np.argwhere(np.triu(undirected))]
+    for i, j in edges:
+        label[label == label[j]] = label[i]
+    groups: dict[int, list[tuple[int, int]]] = {}
+    for i, j in edges:
+        groups.setdefault(int(label[i]), []).append((i, j))
+    return [tuple(group) for group in groups.values()]
+
+
+def _settled(graph: Graph, part: Edges) -> list[Edges]:
+    """All admissible directions of a part's edges; none if there are more than are listed."""
+    linked = graph.directed | graph.directed.T | graph.undirected
+    directed = graph.directed.copy()
+    found: list[Edges] = []
+
+    def adds_collider(i: int, j: int) -> bool:
+        return any(k != i and not linked[k, i] for k in np.flatnonzero(directed[:, j]))
+
+    def settle(chosen: Edges) -> bool:
+        """Extend the choice; False once there are too many."""
+        if len(chosen) == len(part):
+            found.append(chosen)
+            return len(found) <= LISTED
+        for i, j in (part[len(chosen)], part[len(chosen)][::-1]):
+            if adds_collider(i, j) or _reaches(directed, j, i):
+                continue
+            directed[i, j] = True
+            go_on = settle((*chosen, (i, j)))
+            directed[i, j] = False
+            if not go_on:
+                return False
+        return True
+
+    return found if settle(()) else []
+
+
+def _reaches(directed: Bools, start: int, end: int) -> bool:
+    """Whether a directed path leads from start to end."""
+    seen = np.zeros(len(directed), dtype=bool)
+    frontier = directed[start].copy()
+    while frontier.any() and not frontier[end]:
+        seen |= frontier
+        frontier = directed[frontier].any(axis=0) & ~seen
+    return bool(frontier[end])
+
+
+def is_acyclic(directed: Bools) -> bool:
     remaining = np.arange(len(directed))
     while len(remaining):
         sinks = ~directed[np.ix_(remaining, remaining)].any(axis=1)

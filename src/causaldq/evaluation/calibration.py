@@ -9,9 +9,6 @@ import numpy as np
 
 from causaldq.types import Bools, Floats, Ints
 
-RULE_OF_THREE = 3.0
-"""-log(.05): with no alarm in a total time t, ARL0 is above t / 3 with 95% confidence."""
-
 
 def run_lengths(statistics: Floats, limit: float) -> tuple[Ints, Bools]:
     """Steps to the first alarm (paths,), and which paths ended without one."""
@@ -58,7 +55,8 @@ def measured_run_length(
     """ARL0 reached on fresh paths (paths, steps), with a bootstrap interval over paths."""
     lengths, censored = run_lengths(statistics, limit)
     if censored.all():
-        return RunLength(None, float(lengths.sum()) / RULE_OF_THREE, None)
+        # Without an alarm in the time t, ARL0 is above t / -log(1 - confidence): about t / 3.
+        return RunLength(None, float(lengths.sum() / -np.log(1.0 - confidence)), None)
     n = len(lengths)
     weights = rng.multinomial(n, np.full(n, 1.0 / n), size=resamples)
     alarms = weights @ ~censored

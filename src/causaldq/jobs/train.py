@@ -15,7 +15,7 @@ from causaldq.streams.model import StreamModel
 def run_train(job: TrainingSettings, streams: Path, graph: Path, output: Path, log: Path) -> None:
     """Train one network; goes on from where a killed run had come."""
     model = StreamModel.load(streams)
-    effects = read_arrays(graph)["effects"] if job.method.causal_state else None
+    effects = read_arrays(graph, "effects")["effects"] if job.method.causal_state else None
     resume = output.with_suffix(".partial.safetensors")
     trained = train(model, effects, job, resume)
     write_csv(log, pd.DataFrame(trained.log))

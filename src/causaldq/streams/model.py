@@ -48,7 +48,7 @@ class StreamModel:
 
     @classmethod
     def load(cls, path: Path) -> "StreamModel":
-        arrays = read_arrays(path)
+        arrays = read_arrays(path, "names", "rows", "covariance", "effects")
         return cls(
             names=tuple(str(name) for name in arrays["names"]),
             rows=arrays["rows"],

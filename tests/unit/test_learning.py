@@ -1,0 +1,61 @@
+"""Learning works: where the shift never moves, the network finds it."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from causaldq.agent.checkpoint import Checkpoint
+from causaldq.agent.policy import LearnedPolicy
+from causaldq.agent.train import train
+from causaldq.discovery.algorithms import discover
+from causaldq.discovery.effects import propagation_effects
+from causaldq.loading import load_config
+from causaldq.methods.base import Method, Problem, Truth
+from causaldq.methods.oracle_set import OracleSet
+from causaldq.monitor import delays
+from causaldq.plan import Plan
+from causaldq.seeds import generator
+from causaldq.shifts import InjectedSet, inject
+from causaldq.streams.simulation import simulate
+
+CONFIG = load_config(Path(__file__).parents[2] / "config", {"profile": "quick"})
+DELTAS = [0.5, 1.0, 1.5, 2.0]
+
+
+def mean_delays(method: Method, sets: InjectedSet, limit: float) -> np.ndarray:  # type: ignore[type-arg]
+    means = [sets.mean("paper", "case_a", delta, 0.0) for delta in DELTAS]
+    shifted = sets.shifted["paper"]
+    truths = [Truth(shifted, mean) if method.is_bound else None for mean in means]
+    rng = generator(1, "learning")
+    outcomes = delays(method, sets.paths, sets.change, means, truths, limit, rng)
+    return np.array([outcome.delay[~outcome.false_alarm].mean() for outcome in outcomes])
+
+
+@pytest.mark.parametrize("scenario", ["p10", "p50"])
+def test_the_trained_network_comes_close_to_the_oracle(scenario: str) -> None:
+    wanted = CONFIG.scenarios[scenario]
+    settings = Plan(CONFIG).train_job(f"{scenario}.paper.causal_dq.s0")
+    model = simulate(CONFIG.sources[wanted.source], generator(2, scenario))
+    graph = discover(model, CONFIG.discovery)
+    correlation = np.corrcoef(model.rows, rowvar=False)
+    effects = propagation_effects(graph, correlation, 4, generator(2, "directions"))
+    trained = train(model, effects, settings)
+    assert trained.log[-1]["frozen_hit_share"] > 0.9
+
+    problem = Problem(model.covariance, wanted.m, CONFIG.statistic, CONFIG.baselines)
+    policy = LearnedPolicy(problem, Checkpoint(trained.online, effects, settings, model.p))
+    sets = inject(
+        model,
+        k=wanted.k,
+        protocols=["paper"],
+        cases=["case_a"],
+        propagate=False,
+        replications=100,
+        in_control_steps=50,
+        horizon=200,
+        rng=generator(2, "replications"),
+    )
+    oracle = OracleSet(problem)
+    limit = oracle.published_limit(np.zeros((1, 1)), CONFIG.calibration)
+    assert (mean_delays(policy, sets, limit) < 1.25 * mean_delays(oracle, sets, limit)).all()
