@@ -25,6 +25,7 @@ from causaldq.agent.replay import Replay
 from causaldq.agent.resume import load_resume, resume_key, save_resume
 from causaldq.agent.settings import ShiftPlan, TrainingSettings
 from causaldq.config import LearnedMethod
+from causaldq.discovery.graph import Graph, quality
 from causaldq.progress import Reporter
 from causaldq.seeds import generator
 from causaldq.streams.model import StreamModel
@@ -141,18 +142,37 @@ class Trained:
     """One row an epoch."""
 
 
+def selected_graph_quality(found: Graph | None, truth: Graph, selected: Ints) -> dict[str, float]:
+    """SHD, TPR and FDR on the subgraph of the selected streams (n, m), mean over episodes."""
+    if found is None:
+        return {"selected_shd": math.nan, "selected_tpr": math.nan, "selected_fdr": math.nan}
+    compared = [quality(found.subgraph(s), truth.subgraph(s)) for s in selected]
+    tpr = [q.tpr for q in compared if q.tpr is not None]
+    fdr = [q.fdr for q in compared if q.fdr is not None]
+    return {
+        "selected_shd": float(np.mean([q.shd for q in compared])),
+        "selected_tpr": float(np.mean(tpr)) if tpr else math.nan,
+        "selected_fdr": float(np.mean(fdr)) if fdr else math.nan,
+    }
+
+
 def train(
     model: StreamModel,
     effects: Floats | None,
     settings: TrainingSettings,
     resume: Path | None = None,
+    graph: Graph | None = None,
 ) -> Trained:
-    """Train one network. With `resume`, goes on from the state saved there, if any."""
+    """Train one network. With `resume`, goes on from the state saved there, if any.
+
+    The graph, where there is one, is only compared with the truth in the log.
+    """
     agent, plan = settings.agent, settings.plan
     env = build_environment(model, effects, settings)
     learner = Learner.fresh(settings, env.inputs, model.p)
     replay = Replay.empty(agent.replay, env.inputs, model.p, settings.m)
     rng = generator(settings.seed, settings.network, "training")
+    truth = Graph.from_effects(model.effects)
     log: list[dict[str, Any]] = []
     if resume is not None:
         key = resume_key(settings, model, effects)
@@ -161,6 +181,7 @@ def train(
     with Reporter(settings.network, agent.epochs, "epoch", len(log)) as reporter:
         for epoch in range(len(log), agent.epochs):
             row = _epoch(epoch, learner, env, plan, replay, rng)
+            row |= selected_graph_quality(graph, truth, env.state.selected)
             if (epoch + 1) % agent.frozen_check_every == 0 or epoch + 1 == agent.epochs:
                 check = generator(settings.seed, settings.network, "frozen", epoch)
                 row["frozen_hit_share"] = frozen_hit_share(learner, env, plan, check)
