@@ -1,0 +1,138 @@
+"""Summaries and tables say what the numbers behind them say."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from causaldq.evaluation.training import epochs_to_final, summarise, verdict
+from causaldq.report.tables import delay_table, training_table
+from causaldq.report.text import headline
+
+
+def curve(start: float, end: float, rise: int, epochs: int = 20) -> np.ndarray:
+    """Flat, then at `end` from epoch `rise` on."""
+    return np.where(np.arange(1, epochs + 1) < rise, start, end)
+
+
+def logs(curves: dict[str, list[np.ndarray]]) -> pd.DataFrame:
+    parts = [
+        pd.DataFrame(
+            {
+                "epoch": np.arange(1, len(values) + 1),
+                "paper_reward": values,
+                "hit_share": values / 100,
+                "frozen_hit_share": [np.nan] * (len(values) - 1) + [0.5],
+            }
+        ).assign(scenario="p10", protocol="paper", method=method, training_seed=f"s{seed}")
+        for method, seeds in curves.items()
+        for seed, values in enumerate(seeds)
+    ]
+    return pd.concat(parts, ignore_index=True)
+
+
+def test_a_curve_reaches_its_final_value_when_its_running_mean_does() -> None:
+    # At 100 from epoch 8 on; the mean of three epochs is there from epoch 10 on.
+    assert epochs_to_final(curve(0, 100, 8)) == 10
+    assert epochs_to_final(np.full(20, 50.0)) == 1
+    # Rewards may be negative: within 5% of -100 is -105 and above.
+    assert epochs_to_final(curve(-200, -100, 5)) == 7
+
+
+def test_the_summary_averages_over_seeds_and_shares_out_the_gain() -> None:
+    table = summarise(
+        logs(
+            {
+                "causal_dq": [curve(0, 90, 4), curve(0, 110, 6)],
+                "non_causal": [curve(20, 20, 1), curve(20, 20, 1)],
+                "causal_reward_only": [curve(0, 80, 4), curve(0, 80, 4)],
+            }
+        ),
+        confidence=0.95,
+    ).set_index("method")
+    assert table.loc["causal_dq", "final_reward"] == 100
+    # Two values 90 and 110: standard error 10, t quantile with one degree of freedom 12.706.
+    assert table.loc["causal_dq", "final_reward_high"] == pytest.approx(100 + 127.06, abs=0.01)
+    assert table.loc["causal_dq", "epochs_to_95"] == 7
+    assert table.loc["causal_reward_only", "share_of_gain"] == pytest.approx(60 / 80)
+
+
+def test_the_verdict_is_read_off_the_intervals() -> None:
+    clear = summarise(
+        logs(
+            {
+                "causal_dq": [curve(0, 100, 4), curve(0, 101, 4)],
+                "non_causal": [curve(0, 50, 12), curve(0, 51, 12)],
+                "causal_reward_only": [curve(0, 100, 4), curve(0, 101, 4)],
+            }
+        ),
+        0.95,
+    )
+    text = verdict(clear)
+    assert "ends higher than" in text
+    assert "sooner than it" in text
+    assert "not clearly sooner" not in text
+    assert "reward 100%" in text
+    vague = summarise(
+        logs(
+            {
+                "causal_dq": [curve(0, 50, 4), curve(0, 150, 12)],
+                "non_causal": [curve(0, 60, 4), curve(0, 120, 12)],
+            }
+        ),
+        0.95,
+    )
+    text = verdict(vague)
+    assert "does not end clearly higher" in text
+    assert "not clearly sooner" in text
+
+
+@pytest.fixture
+def table() -> pd.DataFrame:
+    def row(
+        method: str, delta: float, add: float, best: int, published: float
+    ) -> dict[str, object]:
+        return {
+            "table": "noise_free", "scenario": "p10", "setting": "case_a", "protocol": "fair",
+            "sigma": 0.0, "p": 10, "m": 6, "k": 5, "delta": delta, "method": method, "add": add,
+            "se": 0.5, "among_best": best, "published_add": published, "arl0": 200.0,
+            "false_alarm": 0.25, "way_to_oracle": 0.5,
+        }  # fmt: skip
+
+    return pd.DataFrame(
+        [
+            row("causal_dq", 0.5, 12.34, 0, 19.5),
+            row("causal_dq", 1.0, np.nan, 0, 10.8),
+            row("greedy", 0.5, 11.11, 1, np.nan),
+            row("greedy", 1.0, 6.0, 1, np.nan),
+            row("oracle_set", 0.5, 9.99, 0, np.nan),
+            row("oracle_set", 1.0, 5.0, 0, np.nan),
+        ]
+    )
+
+
+def test_a_delay_table_shows_measured_published_and_bounds(table: pd.DataFrame) -> None:
+    lines = delay_table(table).splitlines()
+    rows = {line.split(" & ")[0]: line for line in lines if " & " in line}
+    assert r"12.3 (0.5) {\tiny 50\%} \textcolor{gray}{\footnotesize 19.5}" in rows["Causal DQ"]
+    assert r"-- " in rows["Causal DQ"]
+    assert r"\textbf{11.1} (0.5)" in rows["Greedy"]
+    assert "textcolor" not in rows["Greedy"]
+    bound = r"\textit{Oracle set}"
+    rule = next(i for i, line in enumerate(lines) if "cmidrule" in line)
+    assert lines.index(rows["Greedy"]) < rule < lines.index(rows[bound])
+    # method, two shifts, ARL0, share of early alarms
+    assert all(line.count("&") == 4 for line in rows.values())
+
+
+def test_the_headline_has_the_same_numbers(table: pd.DataFrame) -> None:
+    text = headline(table)
+    assert "| fair | Causal DQ | 12.3 (19.5) | – | 200 |" in text
+    assert "| fair | Greedy | **11.1** | **6.0** | 200 |" in text
+
+
+def test_a_training_table_has_a_row_for_each_agent() -> None:
+    summary = summarise(
+        logs({"causal_dq": [curve(0, 90, 4)], "non_causal": [curve(0, 9, 4)]}), 0.95
+    )
+    text = training_table(summary)
+    assert "Causal DQ & 90 & 6.0 & 0.90 & 0.50 & 100\\% \\\\" in text
