@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from conftest import ROOT, call, environment, make_clone, products, snakemake
+from conftest import BIN, ROOT, call, environment, make_clone, products, snakemake
 
 pytestmark = pytest.mark.workflow
 
@@ -178,6 +178,22 @@ def test_dvc_does_what_snakemake_does(finished: Path, copy_of_finished: Path) ->
     second = call(copy_of_finished, "dvc", "repro").stdout
     assert "Running stage" not in second
     assert "Nothing to be done" in snakemake(copy_of_finished, "-j2", *CI).stdout
+
+
+def test_without_latex_everything_but_the_pdf_is_made(finished: Path, tmp_path: Path) -> None:
+    for tool in ("bash", "sh", "git"):
+        (tmp_path / tool).symlink_to(str(shutil.which(tool)))
+    without = environment() | {"PATH": f"{BIN}{os.pathsep}{tmp_path}"}
+    done = subprocess.run(
+        ["snakemake", "-n", "--forceall", *CI],
+        cwd=finished,
+        env=without,
+        capture_output=True,
+        text=True,
+    )
+    planned = jobs(done.stdout + done.stderr)
+    assert {"report", "tables", "figures", "notebook"} <= set(planned)
+    assert "document" not in planned
 
 
 def test_every_script_explains_itself() -> None:

@@ -46,6 +46,7 @@ def summarise(logs: pd.DataFrame, confidence: float) -> pd.DataFrame:
         for name, values in measured.items():
             mean, half = float(np.mean(values)), half_width(values, confidence)
             row |= {name: mean, f"{name}_low": mean - half, f"{name}_high": mean + half}
+            row[f"{name}_sd"] = float(np.std(values, ddof=1)) if len(values) > 1 else float("nan")
         rows.append(row)
     table = pd.DataFrame(rows)
     table["share_of_gain"] = [_share_of_gain(table, row) for _, row in table.iterrows()]
@@ -71,33 +72,53 @@ def _share_of_gain(table: pd.DataFrame, row: pd.Series) -> float:
     return float((row["final_reward"] - final["non_causal"]) / gain) if gain else float("nan")
 
 
-def verdict(summary: pd.DataFrame) -> str:
+def difference(
+    first: dict[str, float], second: dict[str, float], name: str, confidence: float
+) -> tuple[float, float, float]:
+    """Difference of two methods' means over seeds with its t interval."""
+    n = int(first["n_seeds"])
+    gap = first[name] - second[name]
+    if n < 2:
+        return gap, float("-inf"), float("inf")
+    error = float(np.sqrt((first[f"{name}_sd"] ** 2 + second[f"{name}_sd"] ** 2) / n))
+    half = float(stdtrit(2 * n - 2, 0.5 + confidence / 2)) * error
+    return gap, gap - half, gap + half
+
+
+def verdict(summary: pd.DataFrame, confidence: float) -> list[str]:
     """Whether "Causal DQ converges faster" holds, in plain words, from the summary alone."""
-    sentences = []
+    sentences, faster, settings = [], 0, 0
     for (scenario, protocol), group in summary.groupby(["scenario", "protocol"], sort=False):
         rows: dict[str, dict[str, float]] = group.set_index("method").to_dict("index")  # type: ignore[assignment]
         if not {"causal_dq", "non_causal"} <= set(rows):
             continue
         causal, plain = rows["causal_dq"], rows["non_causal"]
-        ends_higher = causal["final_reward_low"] > plain["final_reward_high"]
-        sooner = causal["epochs_to_95_high"] < plain["epochs_to_95_low"]
-        later = causal["epochs_to_95_low"] > plain["epochs_to_95_high"]
-        pace = "sooner than" if sooner else "later than" if later else "not clearly sooner than"
-        end = "ends higher than" if ends_higher else "does not end clearly higher than"
+        _, low, _ = difference(causal, plain, "final_reward", confidence)
+        epochs, earliest, latest = difference(causal, plain, "epochs_to_95", confidence)
+        settings += 1
+        faster += latest < 0
+        end = "ends higher" if low > 0 else "does not end clearly higher"
+        pace = "sooner" if latest < 0 else "later" if earliest > 0 else "neither sooner nor later"
         text = (
-            f"{scenario}, {protocol} protocol: Causal DQ {end} the non-causal agent"
-            f" ({causal['final_reward']:.0f} against {plain['final_reward']:.0f}) and reaches 95%"
-            f" of its own final reward {pace} it (epoch {causal['epochs_to_95']:.1f} against"
-            f" {plain['epochs_to_95']:.1f})"
+            f"{scenario}, {protocol} protocol: Causal DQ {end} ({causal['final_reward']:.0f}"
+            f" against {plain['final_reward']:.0f}) and reaches 95% of its own final reward"
+            f" {pace} (epoch {causal['epochs_to_95']:.1f} against {plain['epochs_to_95']:.1f}; difference"
+            f" {epochs:+.1f}, from {earliest:+.1f} to {latest:+.1f})."
         )
         parts = [part for part in PARTS if part in rows]
-        if parts and causal["final_reward"] > plain["final_reward"]:
+        if parts and low > 0:
             shares = ", ".join(
                 f"{part.split('_')[1]} {100 * rows[part]['share_of_gain']:.0f}%" for part in parts
             )
-            text += f". Of the gain, each causal part alone brings: {shares}"
-        sentences.append(text + ".")
-    return "\n".join(sentences)
+            text += f" Of the gain in reward, each causal part alone brings: {shares}."
+        sentences.append(text)
+    if not settings:
+        return []
+    summary_line = (
+        f"Causal DQ converges faster than the non-causal agent in {faster} of {settings} settings."
+        " An agent that learns nothing reaches its final reward at once, so the rewards count, too."
+    )
+    return [summary_line, *sentences]
 
 
 def read_curves(curves: list[Path]) -> pd.DataFrame:

@@ -11,7 +11,7 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-from matplotlib.ticker import NullFormatter, ScalarFormatter
+from matplotlib.ticker import FuncFormatter, NullLocator
 
 from causaldq.evaluation.aggregate import is_bound
 from causaldq.evaluation.training import epochs_to_final
@@ -68,40 +68,59 @@ def style(method: str, methods: list[str]) -> dict[str, Any]:
 
 
 def delay_figure(rows: pd.DataFrame) -> Any:
-    """Delay against shift, all methods with 95% bands, one panel a protocol and case."""
+    """Delay against shift, all methods with 95% bands, a column a protocol and case.
+
+    Below it the same delays divided by the oracle set's, where there is one: methods whose
+    lines run together above are apart there.
+    """
     panels = list(rows.groupby(["protocol", "setting"], sort=False))
     methods = list(rows["method"].unique())
-    columns = min(2, len(panels))
-    lines = -(-len(panels) // columns)
+    relative = "oracle_set" in methods
+    lines = 2 if relative else 1
     figure, axes = plt.subplots(
-        lines, columns, figsize=(3.6 * columns + 1.6, 3.1 * lines), squeeze=False, sharey=True
+        lines,
+        len(panels),
+        figsize=(4.0 * len(panels) + 1.8, 3.6 * lines),
+        squeeze=False,
+        sharex=True,
+        sharey="row",
     )
-    for axis in axes.flat[len(panels) :]:
-        axis.set_visible(False)
-    for axis, ((protocol, setting), panel) in zip(axes.flat, panels, strict=False):
-        quiet = panel[panel["sigma"] == panel["sigma"].min()]
-        for method in methods:
-            line = quiet[(quiet["method"] == method) & (quiet["delta"] > 0)].sort_values("delta")
-            look = style(method, methods)
-            axis.plot(line["delta"], line["add"], label=label(method), **look)
-            axis.fill_between(
-                line["delta"],
-                line["ci_low"],
-                line["ci_high"],
-                color=look["color"],
-                alpha=0.12,
-                lw=0,
-            )
-        axis.set_title(f"{label(str(protocol))}, {label(str(setting))}")
-        axis.set_yscale("log")
-        axis.set_xlabel(r"shift $\delta$ (standard deviations)")
-        axis.set_yticks([2, 5, 10, 20, 50, 100, 200])
-        axis.yaxis.set_major_formatter(ScalarFormatter())
-        axis.yaxis.set_minor_formatter(NullFormatter())
+    for column, ((protocol, setting), panel) in enumerate(panels):
+        quiet = panel[(panel["sigma"] == panel["sigma"].min()) & (panel["delta"] > 0)]
+        _delay_panel(axes[0, column], quiet, methods, None)
+        axes[0, column].set_title(f"{label(str(protocol))}, {label(str(setting))}")
+        if relative:
+            oracle = quiet[quiet["method"] == "oracle_set"].set_index("delta")["add"]
+            _delay_panel(axes[1, column], quiet, methods, oracle)
+        axes[-1, column].set_xlabel(r"shift $\delta$ (standard deviations)")
     axes[0, 0].set_ylabel("average detection delay (steps)")
+    if relative:
+        axes[1, 0].set_ylabel("delay over the oracle set's")
     handles, names = axes[0, 0].get_legend_handles_labels()
     figure.legend(handles, names, loc="outside right center", fontsize=8)
     return figure
+
+
+def _delay_panel(
+    axis: Any, rows: pd.DataFrame, methods: list[str], oracle: "pd.Series | None"
+) -> None:
+    for method in methods:
+        line = rows[rows["method"] == method].set_index("delta").sort_index()
+        if line.empty or (oracle is not None and method == "cusum"):
+            continue
+        look = style(method, methods)
+        scale = 1.0 if oracle is None else oracle.reindex(line.index)
+        axis.plot(line.index, line["add"] / scale, label=label(method), **look)
+        band = {"color": look["color"], "alpha": 0.12, "linewidth": 0}
+        axis.fill_between(line.index, line["ci_low"] / scale, line["ci_high"] / scale, **band)
+    ticks = [1, 2, 5, 10, 20, 50, 100, 200] if oracle is None else [0.5, 1, 2, 3, 5, 10]
+    axis.set_xscale("log")
+    axis.set_xticks(sorted(rows["delta"].unique()))
+    axis.set_yscale("log")
+    axis.set_yticks(ticks)
+    for side in (axis.xaxis, axis.yaxis):
+        side.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        side.set_minor_locator(NullLocator())
 
 
 def training_figure(logs: pd.DataFrame) -> Any:

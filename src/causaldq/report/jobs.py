@@ -11,6 +11,8 @@ from causaldq.files import write_csv, write_text
 from causaldq.report import tables
 from causaldq.report.text import headline
 
+CONFIDENCE = 0.95
+"""Of the verdicts on training."""
 TRAINING = "training"
 TRAINING_CAPTION = (
     "Training. Reward: the paper's, an episode, counted alike for all agents, mean of the last five"
@@ -33,7 +35,7 @@ def run_tables(add: Path, training: Path | None, folder: Path, headline_file: Pa
         summary = pd.read_csv(training)
         write_csv(folder / f"{TRAINING}.csv", summary)
         write_text(folder / f"{TRAINING}.tex", tables.training_table(summary))
-        text += "\n" + verdict(summary) + "\n"
+        text += "\n" + "\n".join(f"- {line}" for line in verdict(summary, CONFIDENCE)) + "\n"
     write_text(headline_file, text)
 
 
@@ -65,15 +67,16 @@ def run_document(
         name: tables.caption(tables.select(table, name), settings.note)
         for name in tables.names(table)
     }
-    findings = ""
+    findings: list[str] = []
     if training is not None:
-        findings = verdict(pd.read_csv(training)).replace("%", r"\%")
+        lines = verdict(pd.read_csv(training), CONFIDENCE)
+        findings = [line.replace("%", r"\%") for line in lines]
         captions[TRAINING] = f"{TRAINING_CAPTION} {settings.note}"
     source = render(
         "document.tex",
         title=settings.title,
         note=settings.note,
-        findings=findings.splitlines(),
+        findings=findings,
         tables=[{"name": path.stem, "caption": captions[path.stem]} for path in table_files],
         figures=[
             {"name": path.stem, "caption": f"{figure_caption(path.stem)} {settings.note}"}
