@@ -15,6 +15,9 @@ FINAL = 5
 REACHED = 0.95
 """Share of the final value that counts as reached."""
 
+LEAST_GAIN = 0.05
+"""Gain, relative to the non-causal reward, below which it is not shared out."""
+
 PARTS = ["causal_state_only", "causal_reward_only", "causal_entropy_only"]
 
 
@@ -69,7 +72,9 @@ def _share_of_gain(table: pd.DataFrame, row: pd.Series) -> float:
     if not {"causal_dq", "non_causal"} <= set(final.index):
         return float("nan")
     gain = final["causal_dq"] - final["non_causal"]
-    return float((row["final_reward"] - final["non_causal"]) / gain) if gain else float("nan")
+    if gain < LEAST_GAIN * abs(final["non_causal"]):
+        return float("nan")
+    return float((row["final_reward"] - final["non_causal"]) / gain)
 
 
 def difference(
@@ -102,8 +107,8 @@ def verdict(summary: pd.DataFrame, confidence: float) -> list[str]:
         text = (
             f"{scenario}, {protocol} protocol: Causal DQ {end} ({causal['final_reward']:.0f}"
             f" against {plain['final_reward']:.0f}) and reaches 95% of its own final reward"
-            f" {pace} (epoch {causal['epochs_to_95']:.1f} against {plain['epochs_to_95']:.1f}; difference"
-            f" {epochs:+.1f}, from {earliest:+.1f} to {latest:+.1f})."
+            f" {pace} (epoch {causal['epochs_to_95']:.1f} against {plain['epochs_to_95']:.1f};"
+            f" difference {epochs:+.1f}, from {earliest:+.1f} to {latest:+.1f})."
         )
         parts = [part for part in PARTS if part in rows]
         if parts and low > 0:

@@ -7,9 +7,6 @@ import pandas as pd
 from causaldq.evaluation.aggregate import is_bound
 from causaldq.report.labels import label
 
-YARDSTICKS = {"random", "oracle_set"}
-"""The ends of the way to the oracle."""
-
 
 def names(table: pd.DataFrame) -> list[str]:
     """Names of the delay tables: one for each scenario."""
@@ -76,7 +73,7 @@ def delay_cell(row: pd.Series) -> str:
     else:
         mean = f"{row['add']:.1f}"
         text = (rf"\textbf{{{mean}}}" if row["among_best"] else mean) + f" ({row['se']:.1f})"
-    if not (pd.isna(row["way_to_oracle"]) or row["method"] in YARDSTICKS):
+    if not (pd.isna(row["way_to_oracle"]) or is_bound(row["method"]) or row["method"] == "random"):
         text += rf" {{\tiny {100 * row['way_to_oracle']:.0f}\%}}"
     if not pd.isna(row["published_add"]):
         text += rf" \textcolor{{gray}}{{\footnotesize {row['published_add']:.1f}}}"
