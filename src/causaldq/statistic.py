@@ -43,6 +43,7 @@ class LocalStatistic:
         self.covariance = covariance
         self.settings = settings
         self.independent = bool(np.all(covariance == np.diag(np.diag(covariance))))
+        self.ridge = settings.ridge * np.eye(len(covariance))
 
     def start(self, n: int) -> Evidence:
         """Nothing observed yet."""
@@ -82,5 +83,5 @@ class LocalStatistic:
     def _solve(self, matrix: Floats, h: Floats) -> Floats:
         if self.independent:
             return h / (matrix + self.settings.ridge)
-        ridge = self.settings.ridge * np.eye(h.shape[1])
-        return np.asarray(np.linalg.solve(matrix + ridge, h[:, :, None])[:, :, 0], np.float64)
+        solution = np.linalg.solve(matrix + self.ridge, h[:, :, None])
+        return np.asarray(solution[:, :, 0], np.float64)

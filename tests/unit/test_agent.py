@@ -22,7 +22,7 @@ from causaldq.agent.network import (
     top_streams,
 )
 from causaldq.agent.replay import Replay
-from causaldq.agent.reward import reward_shares, with_overrides
+from causaldq.agent.reward import reward, reward_shares, with_overrides
 from causaldq.agent.settings import TrainingSettings
 from causaldq.agent.state import causal_state, causal_statistic
 from causaldq.agent.train import Learner, explore
@@ -521,3 +521,16 @@ def test_the_ring_keeps_the_newest(sizes: list[int], seed: int) -> None:
     assert torch.equal(sample["next_state"][:, 1], tag + 1)
     assert torch.equal(sample["mask"][:, 1], tag % 2)
     assert replay.added == number
+
+
+def test_the_papers_reward_is_what_its_shares_add_up_to() -> None:
+    rng = np.random.default_rng(4)
+    settings = RewardSettings(
+        hit=2.0, hit_state=0.5, miss=-20.0, before=1.0, after=3.0, duration=5, credit="per_stream"
+    )
+    selected = np.argsort(rng.random((200, 6)), axis=1)[:, :2]
+    shifted = rng.random((200, 6)) < 0.3
+    since_change = rng.integers(-3, 10, 200)
+    scene = (selected, shifted, since_change, settings)
+    shares = reward_shares(*scene, causal=True)
+    np.testing.assert_allclose(reward(*scene), shares.sum(axis=1))

@@ -25,7 +25,7 @@ os.environ.update(
 try:
     SETTINGS = load_config(Path(workflow.basedir) / "config", config)
 except CausalDQError as error:
-    raise WorkflowError(f"config: {error}") from None
+    sys.exit(f"config: {error}")
 
 PLAN = Plan(SETTINGS)
 ARTIFACTS = f"artifacts/{SETTINGS.profile}"

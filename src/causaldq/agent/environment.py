@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from causaldq.agent.reward import reward_shares, with_overrides
+from causaldq.agent.reward import reward, reward_shares, with_overrides
 from causaldq.agent.settings import ShiftPlan, TrainingSettings
 from causaldq.agent.state import causal_state
 from causaldq.config import RewardSettings
@@ -105,7 +105,7 @@ class Environment:
         since_change = self.time - episodes.change
         scene = (selected, episodes.shifted, since_change)
         shares = reward_shares(*scene, self.reward, causal=self.causal_reward)
-        paper_reward = reward_shares(*scene, self.paper_reward, causal=True).sum(axis=1)
+        paper_reward = reward(*scene, self.paper_reward)
         mask = episodes.shifted & (since_change >= 0)[:, None]
         hits = np.take_along_axis(mask, selected, axis=1).sum(axis=1)
         self.time += 1

@@ -40,6 +40,6 @@ def double_q_target(
     shares: Tensor, online_next: Tensor, target_next: Tensor, entropy: Tensor, discount: float
 ) -> Tensor:
     """y for each selected stream, (n, m): the online network picks, the target values."""
-    picked = top_streams(online_next, shares.shape[1])
+    picked = online_next.topk(shares.shape[1], dim=1, sorted=False).indices
     value = set_value(target_next, picked)
     return shares + (discount * value + entropy)[:, None]

@@ -37,3 +37,11 @@ def reward_shares(
     before = (since_change < 0)[:, None]
     after = (since_change > settings.duration)[:, None]
     return np.where(before, settings.before / m, np.where(after, settings.after / m, during))
+
+
+def reward(selected: Ints, shifted: Bools, since_change: Ints, settings: RewardSettings) -> Floats:
+    """The paper's reward of the step, (n,): what the causal shares add up to."""
+    hits = np.take_along_axis(shifted, selected, axis=1).sum(axis=1)
+    during = np.where(hits > 0, hits * (settings.hit + settings.hit_state), settings.miss)
+    after = since_change > settings.duration
+    return np.where(since_change < 0, settings.before, np.where(after, settings.after, during))

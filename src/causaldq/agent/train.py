@@ -121,7 +121,7 @@ def frozen_hit_share(
 ) -> float:
     """Hit share of the frozen top-m policy after the change, on fresh episodes."""
     agent = learner.settings.agent
-    state = env.reset(draw_episodes(env.model, plan, 4 * agent.episodes, agent.episode_steps, rng))
+    state = env.reset(draw_episodes(env.model, plan, 2 * agent.episodes, agent.episode_steps, rng))
     hits = steps = 0
     for t in range(agent.episode_steps):
         with torch.no_grad():
