@@ -17,8 +17,8 @@ for _variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 
 from pydantic import ValidationError  # noqa: E402
 
-from causaldq.config import Settings  # noqa: E402
 from causaldq.errors import CausalDQError, ConfigError  # noqa: E402
+from causaldq.setting import Settings  # noqa: E402
 
 M = TypeVar("M", bound=Settings)
 

@@ -4,41 +4,21 @@ Jobs receive their share of the settings as one of these models, so that what a 
 is what it was given.
 """
 
-from typing import Annotated, Literal, Self, TypeVar
+from typing import Annotated, Literal, Self
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    ConfigDict,
-    Field,
-    model_validator,
+from pydantic import Field, model_validator
+
+from causaldq.setting import (
+    Case,
+    Count,
+    Distinct,
+    Name,
+    NotNegative,
+    Positive,
+    Protocol,
+    Settings,
+    Share,
 )
-
-Protocol = Literal["paper", "fair"]
-Case = Literal["case_a", "case_b"]
-Share = Annotated[float, Field(gt=0, lt=1)]
-Positive = Annotated[float, Field(gt=0)]
-NotNegative = Annotated[float, Field(ge=0)]
-Count = Annotated[int, Field(ge=1)]
-Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
-
-
-T = TypeVar("T")
-
-
-def _no_duplicates(values: list[T]) -> list[T]:
-    if len(set(values)) != len(values):
-        raise ValueError("the list names a value twice")
-    return values
-
-
-Distinct = Annotated[list[T], Field(min_length=1), AfterValidator(_no_duplicates)]
-
-
-class Settings(BaseModel):
-    """Base of all settings: unknown keys are errors, values do not change."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
 
 class StatisticSettings(Settings):

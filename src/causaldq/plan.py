@@ -7,7 +7,7 @@ exactly the jobs whose share of the settings, as given here, contains it.
 from dataclasses import dataclass
 
 from causaldq.agent.settings import ShiftPlan, TrainingSettings
-from causaldq.config import Config, Protocol, ScenarioSettings
+from causaldq.config import Config, ScenarioSettings
 from causaldq.jobs.settings import (
     CalibrateJob,
     Cell,
@@ -17,6 +17,7 @@ from causaldq.jobs.settings import (
     SimulateJob,
 )
 from causaldq.methods.registry import INDEX_METHODS
+from causaldq.setting import Protocol
 
 
 @dataclass(frozen=True)

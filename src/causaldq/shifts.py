@@ -10,8 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
-from causaldq.config import Case, Protocol
 from causaldq.files import read_arrays, write_arrays
+from causaldq.setting import Case, Protocol
 from causaldq.streams.model import StreamModel
 from causaldq.types import Bools, Floats
 

@@ -10,11 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chi2
 
-from causaldq.config import (
-    BaselineSettings,
-    CalibrationSettings,
-    StatisticSettings,
-)
+from causaldq.config import BaselineSettings, CalibrationSettings, StatisticSettings
 from causaldq.errors import DataError
 from causaldq.evaluation.calibration import average_run_length, run_lengths
 from causaldq.methods.asmp import Asmp

@@ -1,14 +1,7 @@
 """Settings of a training run; light, so that planning needs no torch."""
 
-from causaldq.config import (
-    AgentSettings,
-    Case,
-    Hyperparameters,
-    LearnedMethod,
-    Protocol,
-    Settings,
-    StatisticSettings,
-)
+from causaldq.config import AgentSettings, Hyperparameters, LearnedMethod, StatisticSettings
+from causaldq.setting import Case, Protocol, Settings
 
 
 class ShiftPlan(Settings):

@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 
-from causaldq.config import Protocol
 from causaldq.evaluation.calibration import limit_for, measured_run_length
 from causaldq.files import write_json
 from causaldq.jobs.method import build_method
@@ -13,6 +12,7 @@ from causaldq.jobs.settings import CalibrateJob, Cell
 from causaldq.methods.base import Method, Truth
 from causaldq.monitor import statistics
 from causaldq.seeds import generator
+from causaldq.setting import Protocol
 from causaldq.shifts import direction, pattern, shifted_streams
 from causaldq.streams.model import StreamModel
 from causaldq.types import Floats

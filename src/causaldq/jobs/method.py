@@ -3,10 +3,10 @@
 from pathlib import Path
 from typing import Any
 
-from causaldq.config import Protocol
 from causaldq.jobs.settings import MonitorSettings
 from causaldq.methods.base import Method, Problem
 from causaldq.methods.registry import INDEX_METHODS
+from causaldq.setting import Protocol
 from causaldq.streams.model import StreamModel
 
 

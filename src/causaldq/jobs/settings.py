@@ -3,13 +3,11 @@
 from causaldq.config import (
     BaselineSettings,
     CalibrationSettings,
-    Case,
     DiscoverySettings,
-    Protocol,
-    Settings,
     SimulationSource,
     StatisticSettings,
 )
+from causaldq.setting import Case, Protocol, Settings
 
 
 class SimulateJob(Settings):

@@ -1,0 +1,31 @@
+"""What a setting can be: the base of all settings, and the ranges they share."""
+
+from typing import Annotated, Literal, TypeVar
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+Protocol = Literal["paper", "fair"]
+Case = Literal["case_a", "case_b"]
+Share = Annotated[float, Field(gt=0, lt=1)]
+Positive = Annotated[float, Field(gt=0)]
+NotNegative = Annotated[float, Field(ge=0)]
+Count = Annotated[int, Field(ge=1)]
+Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
+
+
+T = TypeVar("T")
+
+
+def _no_duplicates(values: list[T]) -> list[T]:
+    if len(set(values)) != len(values):
+        raise ValueError("the list names a value twice")
+    return values
+
+
+Distinct = Annotated[list[T], Field(min_length=1), AfterValidator(_no_duplicates)]
+
+
+class Settings(BaseModel):
+    """Base of all settings: unknown keys are errors, values do not change."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
