@@ -42,7 +42,8 @@ lint: environment
 	$(BIN)/snakefmt --check Snakefile workflow
 
 test: environment latex lint  ## everything that checks the project
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest tests/unit --numprocesses 2
+	$(BIN)/python -m pytest tests/workflow
 
 bench: environment  ## speed, as ratios within one run; writes results/bench.json
 	@$(BIN)/python scripts/bench.py --output results/bench.json

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from scipy.special import chdtri
 
 from causaldq.config import BaselineSettings, CalibrationSettings, StatisticSettings
+from causaldq.evaluation.calibration import limit_for
 from causaldq.types import Bools, Floats, Ints
 
 
@@ -74,6 +75,9 @@ class Method(ABC, Generic[S]):
     limit_depends_on_shift: ClassVar[bool] = False
     """True for a bound whose statistic knows the shift: it needs a limit for each."""
 
+    publishes_run_length: ClassVar[bool] = False
+    """True if the method's own publication sets its limit by simulation to a run length."""
+
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
 
@@ -99,6 +103,8 @@ class Method(ABC, Generic[S]):
         The nominal chi-square quantile with p degrees of freedom, unless the method's own
         publication sets another.
         """
+        if self.publishes_run_length:
+            return limit_for(in_control, settings.arl0)
         return float(chdtri(self.problem.p, 1.0 - settings.nominal_level))
 
 

@@ -10,7 +10,6 @@ from typing import ClassVar
 
 import numpy as np
 
-from causaldq.config import CalibrationSettings
 from causaldq.methods.base import Method, State, Truth
 from causaldq.types import Floats, Ints
 
@@ -36,6 +35,7 @@ class Cusum(Method[CusumState]):
 
     is_bound: ClassVar[bool] = True
     limit_depends_on_shift: ClassVar[bool] = True
+    publishes_run_length: ClassVar[bool] = True
 
     def start(self, n: int, truth: Truth | None, rng: np.random.Generator) -> CusumState:
         if truth is None:
@@ -58,12 +58,6 @@ class Cusum(Method[CusumState]):
 
     def statistic(self, state: CusumState) -> Floats:
         return state.value
-
-    def published_limit(self, in_control: Floats, settings: CalibrationSettings) -> float:
-        """No nominal law fits, so the limit is found by simulation."""
-        from causaldq.evaluation.calibration import limit_for
-
-        return limit_for(in_control, settings.arl0)
 
 
 def best_streams(truth: Truth, covariance: Floats, m: int, rng: np.random.Generator) -> Ints:

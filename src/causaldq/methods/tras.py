@@ -5,10 +5,10 @@ process monitoring. Technometrics 57(3), 305-319.
 """
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
-from causaldq.config import CalibrationSettings
 from causaldq.methods.base import Method, Problem, State, Truth, top
 from causaldq.types import Floats, Ints
 
@@ -50,6 +50,8 @@ def sum_of_largest(values: Floats, count: int) -> Floats:
 class Tras(Method[LocalCusums]):
     """Reads the m largest local CUSUMs and alarms on the sum of the r largest."""
 
+    publishes_run_length: ClassVar[bool] = True
+
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem)
         self.settings = problem.baselines.tras
@@ -76,9 +78,3 @@ class Tras(Method[LocalCusums]):
 
     def statistic(self, state: LocalCusums) -> Floats:
         return sum_of_largest(state.larger(), self.settings.summed_streams or self.problem.m)
-
-    def published_limit(self, in_control: Floats, settings: CalibrationSettings) -> float:
-        """The publication finds its limit by simulation to the wanted run length."""
-        from causaldq.evaluation.calibration import limit_for
-
-        return limit_for(in_control, settings.arl0)

@@ -5,10 +5,10 @@ high-dimensional data under sampling control. Technometrics 65(1), 33-43; arXiv 
 """
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
-from causaldq.config import CalibrationSettings
 from causaldq.methods.base import Method, Problem, State, Truth, top
 from causaldq.methods.tras import sum_of_largest
 from causaldq.types import Floats, Ints
@@ -30,6 +30,8 @@ class TssrpState(State):
 
 class Tssrp(Method[TssrpState]):
     """Reads the m largest local statistics and alarms on the sum of the r largest logs."""
+
+    publishes_run_length: ClassVar[bool] = True
 
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem)
@@ -66,9 +68,3 @@ class Tssrp(Method[TssrpState]):
 
     def statistic(self, state: TssrpState) -> Floats:
         return sum_of_largest(state.together(), self.settings.summed_streams or self.problem.m)
-
-    def published_limit(self, in_control: Floats, settings: CalibrationSettings) -> float:
-        """The publication finds its limit by bisection to the wanted run length."""
-        from causaldq.evaluation.calibration import limit_for
-
-        return limit_for(in_control, settings.arl0)
