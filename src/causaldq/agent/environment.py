@@ -100,14 +100,15 @@ class Environment:
     def step(self, selected: Ints) -> tuple[npt.NDArray[np.float32], Step]:
         """Read the selected streams (n, m); returns the next state and what it earned."""
         episodes = self.episodes
-        observed = np.take_along_axis(episodes.values[:, self.time], selected, axis=1)
+        rows = np.arange(len(selected))[:, None]
+        observed = episodes.values[rows, self.time, selected]
         self.state = observe_local(self.local, self.state, selected, observed)
         since_change = self.time - episodes.change
         scene = (selected, episodes.shifted, since_change)
         shares = reward_shares(*scene, self.reward, causal=self.causal_reward)
         paper_reward = reward(*scene, self.paper_reward)
         mask = episodes.shifted & (since_change >= 0)[:, None]
-        hits = np.take_along_axis(mask, selected, axis=1).sum(axis=1)
+        hits = mask[rows, selected].sum(axis=1)
         self.time += 1
         return self._features(), Step(shares, mask, hits, paper_reward)
 

@@ -29,7 +29,7 @@ def reward_shares(
     costs `miss`, split evenly, as are the constant rewards.
     """
     m = selected.shape[1]
-    hits = np.take_along_axis(shifted, selected, axis=1)
+    hits = shifted[np.arange(len(selected))[:, None], selected]
     any_hit: Bools = np.any(hits, axis=1)
     each = settings.hit + settings.hit_state
     earned = hits * each if causal else np.full(hits.shape, each)
@@ -41,7 +41,7 @@ def reward_shares(
 
 def reward(selected: Ints, shifted: Bools, since_change: Ints, settings: RewardSettings) -> Floats:
     """The paper's reward of the step, (n,): what the causal shares add up to."""
-    hits = np.take_along_axis(shifted, selected, axis=1).sum(axis=1)
+    hits = shifted[np.arange(len(selected))[:, None], selected].sum(axis=1)
     during = np.where(hits > 0, hits * (settings.hit + settings.hit_state), settings.miss)
     after = since_change > settings.duration
     return np.where(since_change < 0, settings.before, np.where(after, settings.after, during))

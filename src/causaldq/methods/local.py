@@ -69,7 +69,7 @@ def observe_local(
     """Take in one step of readings."""
     evidence = local.update(state.evidence, streams, values)
     unobserved = state.unobserved + 1.0
-    np.put_along_axis(unobserved, streams, 0.0, axis=1)
+    unobserved[np.arange(len(streams))[:, None], streams] = 0.0
     return replace(
         state,
         evidence=evidence,
