@@ -17,6 +17,7 @@ include: "workflow/rules/data.smk"
 include: "workflow/rules/discover.smk"
 include: "workflow/rules/train.smk"
 include: "workflow/rules/evaluate.smk"
+include: "workflow/rules/theory.smk"
 include: "workflow/rules/report.smk"
 include: "workflow/rules/targets.smk"
 

@@ -11,6 +11,7 @@ if __name__ == "__main__":
     command.add_settings(parser, ReportSettings)
     parser.add_argument("--add", type=Path, required=True, help="made by aggregate.py")
     parser.add_argument("--training", type=Path, help="made by summarise_training.py")
+    parser.add_argument("--theory", type=Path, required=True, help="made by theory.py")
     parser.add_argument("--tables", type=Path, nargs="+", required=True, help="by tables.py")
     parser.add_argument("--figures", type=Path, nargs="+", required=True, help="by figures.py")
     parser.add_argument("--output", type=Path, required=True, help="the PDF")
@@ -20,6 +21,7 @@ if __name__ == "__main__":
             command.settings(a.settings, ReportSettings),
             a.add,
             a.training,
+            a.theory,
             a.tables,
             a.figures,
             a.output,

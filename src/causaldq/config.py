@@ -19,6 +19,7 @@ from causaldq.setting import (
     Settings,
     Share,
 )
+from causaldq.theory.settings import TheorySettings
 
 
 class StatisticSettings(Settings):
@@ -267,6 +268,7 @@ class Config(Settings):
     baselines: BaselineSettings
     calibration: CalibrationSettings
     evaluation: EvaluationSettings
+    theory: TheorySettings
     report: ReportSettings
 
     @model_validator(mode="after")

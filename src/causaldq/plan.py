@@ -18,6 +18,7 @@ from causaldq.jobs.settings import (
 )
 from causaldq.methods.registry import INDEX_METHODS
 from causaldq.setting import Protocol
+from causaldq.theory.settings import TheoryJob
 
 
 @dataclass(frozen=True)
@@ -176,6 +177,9 @@ class Plan:
             cells=_cells(wanted) if by_cell else None,
             propagate=wanted.propagate if by_cell else False,
         )
+
+    def theory_job(self) -> TheoryJob:
+        return TheoryJob(seed=self.config.seed, theory=self.config.theory)
 
     def evaluate_job(self, name: str) -> EvaluateJob:
         run = self.runs[name]

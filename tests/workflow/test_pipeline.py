@@ -55,7 +55,7 @@ def test_a_fresh_clone_gives_every_product(finished: Path) -> None:
 def test_the_tidy_table_keeps_its_contract(finished: Path) -> None:
     table = pd.read_csv(finished / "results/ci/add.csv")
     assert list(table.columns[: len(CONTRACT)]) == CONTRACT
-    # 5 methods, 2 shifts, 2 protocols
+    # five methods, two shifts, two protocols
     assert len(table) == 20
     causal = table.query("method == 'causal_dq' and delta == 0.5 and protocol == 'paper'")
     assert causal["published_add"].item() == 19.5
@@ -118,6 +118,7 @@ def test_a_second_run_in_the_same_folder_is_refused(copy_of_finished: Path) -> N
 
 def test_a_setting_re_runs_what_depends_on_it(finished: Path) -> None:
     report = {"aggregate", "tables", "figures", "document", "notebook", "report"}
+    assert "theory" in dry_run(finished, "theory={instances: 9}")
     assert set(dry_run(finished, "report={note: other}")) <= {*report}
     changed_delta = dry_run(finished, "scenarios={p10: {deltas: [0.5, 1.0]}}")
     assert set(changed_delta) <= {"evaluate", *report}
@@ -136,7 +137,7 @@ def test_library_code_re_runs_what_uses_it_and_comments_re_run_nothing(
     module.write_text(text + "\n# a remark\n")
     assert dry_run(copy_of_finished) == {}
     module.write_text(text + "\nEXTRA = 1\n")
-    assert dry_run(copy_of_finished)["train"] == 4
+    assert dry_run(copy_of_finished)["train"] == 3
     assert "discover" not in dry_run(copy_of_finished)
 
 

@@ -3,14 +3,16 @@
 TABLES = expand(
     f"{RESULTS}/tables/{{name}}.{{kind}}",
     name=[f"{SETTINGS.scenarios[name].table}_{name}" for name in PLAN.evaluated()]
-    + (["training"] if PLAN.networks else []),
+    + (["training"] if PLAN.networks else [])
+    + ["theory_values", "theory_errors"],
     kind=["tex", "csv"],
 )
 FIGURES = [f"delay_{name}" for name in PLAN.evaluated()]
 FIGURES += [
     f"training_{name}" for name in sorted({n.scenario for n in PLAN.networks.values()})
 ]
-NOTEBOOKS = ["detection"]
+FIGURES += ["theory"]
+NOTEBOOKS = ["detection", "theory"]
 HAS_LATEX = shutil.which("latexmk") is not None
 DOCUMENT = [f"{RESULTS}/paper.pdf"] if HAS_LATEX else []
 
@@ -19,9 +21,17 @@ rule tables:
     input:
         add=f"{RESULTS}/add.csv",
         training=[TRAINING] if PLAN.networks else [],
+        theory=THEORY,
+        claims="data/reference/claims.yaml",
     output:
         TABLES,
         headline=f"{RESULTS}/headline.md",
+        claims=report(
+            f"{RESULTS}/claims.csv",
+            category="Claims",
+            labels={"what": "verdicts"},
+            caption="../report/claims.rst",
+        ),
     log:
         f"{LOGS}/tables.log",
     params:
@@ -29,7 +39,8 @@ rule tables:
         folder=lambda w, output: str(Path(output[0]).parent),
         training=training_argument(),
     shell:
-        "python scripts/tables.py --add {input.add} {params.training} --folder {params.folder}"
+        "python scripts/tables.py --add {input.add} {params.training} --theory {input.theory}"
+        " --claims {input.claims} --verdicts {output.claims} --folder {params.folder}"
         " --headline {output.headline} --log {log}"
 
 
@@ -37,12 +48,15 @@ rule figures:
     input:
         add=f"{RESULTS}/add.csv",
         curves=expand(CURVE, network=list(PLAN.networks)),
+        theory=THEORY_CURVES,
     output:
         pdf=expand(f"{RESULTS}/figures/{{name}}.pdf", name=FIGURES),
         png=[
             report(
                 f"{RESULTS}/figures/{name}.png",
-                category="Training" if name.startswith("training") else "Delays",
+                category={"training": "Training", "theory": "Theory"}.get(
+                    name.split("_")[0], "Delays"
+                ),
                 labels={"what": name.replace("_", ", ")},
                 caption=f"../report/{name.split('_')[0]}.rst",
             )
@@ -55,6 +69,7 @@ rule figures:
         folder=lambda w, output: str(Path(output.pdf[0]).parent),
     shell:
         "python scripts/figures.py --add {input.add} --curves {input.curves}"
+        " --theory {input.theory}"
         " --folder {params.folder} --log {log}"
 
 
@@ -62,6 +77,7 @@ rule document:
     input:
         add=f"{RESULTS}/add.csv",
         training=[TRAINING] if PLAN.networks else [],
+        theory=THEORY,
         tables=[path for path in TABLES if path.endswith(".tex")],
         figures=expand(f"{RESULTS}/figures/{{name}}.pdf", name=FIGURES),
     output:
@@ -79,7 +95,7 @@ rule document:
         training=training_argument(),
     shell:
         "python scripts/document.py --settings {params.settings:q} --add {input.add}"
-        " {params.training}"
+        " {params.training} --theory {input.theory}"
         " --tables {input.tables} --figures {input.figures} --output {output} --log {log}"
 
 
@@ -88,6 +104,8 @@ rule notebook:
         notebook="notebooks/{name}.ipynb",
         add=f"{RESULTS}/add.csv",
         figures=rules.figures.output.png,
+        theory=THEORY,
+        theory_curves=THEORY_CURVES,
     output:
         report(
             f"{RESULTS}/notebooks/{{name}}.html",

@@ -7,9 +7,18 @@ import pandas as pd
 
 from causaldq.config import ReportSettings
 from causaldq.evaluation.training import read_curves, verdict
-from causaldq.files import write_csv, write_text
+from causaldq.files import read_json, write_csv, write_text
 from causaldq.report import tables
+from causaldq.report.claims import judge, read_claims
 from causaldq.report.text import headline
+from causaldq.report.theory import (
+    CAPTION,
+    FIGURE_CAPTION,
+    counterexamples,
+    parts,
+    theory_figure,
+    theory_table,
+)
 
 CONFIDENCE = 0.95
 """Of the verdicts on training."""
@@ -23,7 +32,9 @@ TRAINING_CAPTION = (
 )
 
 
-def run_tables(add: Path, training: Path | None, folder: Path, headline_file: Path) -> None:
+def run_tables(
+    add: Path, training: Path | None, theory: Path, folder: Path, headline_file: Path
+) -> None:
     """LaTeX, a tidy twin for each table, and the headline table."""
     table = pd.read_csv(add)
     for name in tables.names(table):
@@ -36,13 +47,22 @@ def run_tables(add: Path, training: Path | None, folder: Path, headline_file: Pa
         write_csv(folder / f"{TRAINING}.csv", summary)
         write_text(folder / f"{TRAINING}.tex", tables.training_table(summary))
         text += "\n" + "\n".join(f"- {line}" for line in verdict(summary, CONFIDENCE)) + "\n"
+    for name, checks in parts(read_json(theory)).items():
+        write_text(folder / f"{name}.tex", theory_table(checks))
+        write_csv(folder / f"{name}.csv", pd.DataFrame(checks).drop(columns="witness"))
     write_text(headline_file, text)
 
 
-def run_figures(add: Path, curves: list[Path], folder: Path) -> None:
-    """Delay curves of each scenario, training curves of each scenario with networks."""
+def run_claims(claims: Path, theory: Path, output: Path) -> None:
+    """Every claim with its verdict."""
+    write_csv(output, judge(read_claims(claims), read_json(theory)))
+
+
+def run_figures(add: Path, curves: list[Path], theory: Path, folder: Path) -> None:
+    """Delays and training of each scenario; the theorems' bounds beside measured errors."""
     from causaldq.report.figures import delay_figure, save_both, training_figure
 
+    save_both(partial(theory_figure, pd.read_csv(theory)), folder / "theory")
     table = pd.read_csv(add)
     for scenario, rows in table.groupby("scenario", sort=False):
         save_both(partial(delay_figure, rows), folder / f"delay_{scenario}")
@@ -55,6 +75,7 @@ def run_document(
     settings: ReportSettings,
     add: Path,
     training: Path | None,
+    theory: Path,
     table_files: list[Path],
     figures: list[Path],
     output: Path,
@@ -67,6 +88,8 @@ def run_document(
         name: tables.caption(tables.select(table, name), settings.note)
         for name in tables.names(table)
     }
+    checks = read_json(theory)
+    captions |= dict.fromkeys(parts(checks), f"{CAPTION} {settings.note}")
     findings: list[str] = []
     if training is not None:
         lines = verdict(pd.read_csv(training), CONFIDENCE)
@@ -77,6 +100,7 @@ def run_document(
         title=settings.title,
         note=settings.note,
         findings=findings,
+        counterexamples=counterexamples(checks),
         tables=[{"name": path.stem, "caption": captions[path.stem]} for path in table_files],
         figures=[
             {"name": path.stem, "caption": f"{figure_caption(path.stem)} {settings.note}"}
@@ -88,6 +112,8 @@ def run_document(
 
 def figure_caption(name: str) -> str:
     """A caption by the figure's kind and scenario."""
+    if name == "theory":
+        return FIGURE_CAPTION
     kind, _, scenario = name.partition("_")
     where = f"scenario {scenario}"
     if kind == "delay":

@@ -1,0 +1,15 @@
+"""The paper's theorems, checked on problems that can be solved exactly."""
+
+
+rule theory:
+    output:
+        checks=THEORY,
+        curves=THEORY_CURVES,
+    log:
+        f"{LOGS}/theory.log",
+    params:
+        code=code_of("theory"),
+        settings=as_argument(PLAN.theory_job()),
+    shell:
+        "python scripts/theory.py --settings {params.settings:q}"
+        " --output {output.checks} --curves {output.curves} --log {log}"
