@@ -172,7 +172,9 @@ def test_a_failing_job_prints_its_cause_and_its_log(copy_of_finished: Path) -> N
 
 def test_dvc_does_what_snakemake_does(finished: Path, copy_of_finished: Path) -> None:
     stages = copy_of_finished / "dvc.yaml"
-    stages.write_text(stages.read_text().replace("profile: quick", "profile: ci"))
+    text = stages.read_text()
+    assert "  - profile: quick\n" in text
+    stages.write_text(text.replace("profile: quick", "profile: ci"))
     first = call(copy_of_finished, "dvc", "repro").stdout
     assert first.count("Nothing to be done") == 5
     assert products(copy_of_finished) == products(finished)
