@@ -121,7 +121,9 @@ def test_a_setting_re_runs_what_depends_on_it(finished: Path) -> None:
     assert "theory" in dry_run(finished, "theory={instances: 9}")
     assert set(dry_run(finished, "report={note: other}")) <= {*report}
     changed_delta = dry_run(finished, "scenarios={p10: {deltas: [0.5, 1.0]}}")
-    assert set(changed_delta) <= {"evaluate", *report}
+    assert set(changed_delta) <= {"calibrate", "evaluate", *report}
+    # Only the bound that is told the shift needs another limit for another shift.
+    assert changed_delta["calibrate"] == 1
     changed_level = dry_run(finished, "discovery={level: 0.01}")
     assert "discover" in changed_level
     assert "train" in changed_level
@@ -180,6 +182,12 @@ def test_dvc_does_what_snakemake_does(finished: Path, copy_of_finished: Path) ->
     assert products(copy_of_finished) == products(finished)
     second = call(copy_of_finished, "dvc", "repro").stdout
     assert "Running stage" not in second
+    reward = copy_of_finished / "src/causaldq/agent/reward.py"
+    reward.write_text(reward.read_text() + "\nEXTRA = 1\n")
+    assert "Finished jobid" in (third := call(copy_of_finished, "dvc", "repro").stdout)
+    assert "rule train:" in third
+    assert "rule discover:" not in third
+    assert products(copy_of_finished).keys() == products(finished).keys()
     assert "Nothing to be done" in snakemake(copy_of_finished, "-j2", *CI).stdout
 
 
