@@ -1,0 +1,62 @@
+"""Notebooks as pages that need no network: formulas are MathML, which browsers draw themselves."""
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from jinja2 import pass_context
+from jinja2.runtime import Context
+from latex2mathml.converter import convert
+from nbconvert import HTMLExporter
+from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
+
+from causaldq.files import write_text
+
+STYLE = "<style>.jp-OutputArea-child { padding-left: var(--jp-cell-prompt-width); }</style>"
+"""Outputs in line with the text, as the prompts beside them are left out."""
+
+
+class FormulaRenderer(IPythonRenderer):
+    """Markdown with LaTeX formulas turned into MathML."""
+
+    def inline_math(self, body: str) -> str:
+        return str(convert(body))
+
+    def block_math(self, body: str) -> str:
+        return str(convert(body, display="block"))
+
+    def multiline_math(self, text: str) -> str:
+        return str(convert(text, display="block"))
+
+
+class PageExporter(HTMLExporter):
+    """HTML without code, prompts or anything to be loaded from elsewhere."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(  # type: ignore[no-untyped-call]
+            exclude_input=True,
+            exclude_output_prompt=True,
+            mathjax_url="",
+            require_js_url="",
+            mermaid_js_url="",
+            **options,
+        )
+
+    @pass_context
+    def markdown2html(self, context: Context, source: str) -> str:
+        attachments = context.get("cell", {}).get("attachments", {})
+        renderer = FormulaRenderer(escape=False, attachments=attachments)
+        return str(MarkdownWithMath(renderer=renderer).render(source))
+
+
+def run_notebook(notebook: Path, results: Path, output: Path) -> None:
+    """Execute a notebook on finished results and write the page."""
+    import papermill
+
+    with tempfile.TemporaryDirectory() as folder:
+        executed = Path(folder) / "executed.ipynb"
+        papermill.execute_notebook(
+            notebook, executed, parameters={"results": str(results)}, progress_bar=False
+        )
+        page, _ = PageExporter().from_filename(str(executed))
+    write_text(output, page.replace("</head>", f"{STYLE}</head>", 1))
