@@ -6,12 +6,16 @@ import numpy as np
 import pytest
 
 from causaldq.evaluation.calibration import average_run_length, limit_for, run_lengths
+from causaldq.files import read_json
+from causaldq.jobs.calibrate import run_calibrate
+from causaldq.jobs.settings import CalibrateJob
 from causaldq.loading import load_config
 from causaldq.methods.base import Method, Problem, Truth
 from causaldq.methods.registry import INDEX_METHODS
 from causaldq.monitor import delays, statistics
 from causaldq.seeds import generator
 from causaldq.shifts import shifted_streams
+from causaldq.streams.model import StreamModel
 from causaldq.streams.simulation import simulate
 from causaldq.types import Floats
 
@@ -76,3 +80,39 @@ def test_a_large_shift_is_found_sooner_than_a_small_one(name: str) -> None:
     truths = [Truth(shifted, mean) if is_bound else None for mean in means]
     small, large = delays(build(name), paths, 20, means, truths, limit, rng)
     assert large.delay[~large.false_alarm].mean() < 0.6 * small.delay[~small.false_alarm].mean()
+
+
+def test_limits_for_recorded_streams_allow_for_their_memory(tmp_path: Path) -> None:
+    """Autocorrelated rows alarm more often; blocks of rows show it, single rows would not."""
+    rng = np.random.default_rng(8)
+    p, memory = 5, 0.7
+
+    def autoregression(n: int, steps: int) -> Floats:
+        values = np.empty((n, steps, p))
+        values[:, 0] = rng.standard_normal((n, p))
+        for t in range(1, steps):
+            fresh = rng.standard_normal((n, p))
+            values[:, t] = memory * values[:, t - 1] + np.sqrt(1 - memory**2) * fresh
+        return values
+
+    names = tuple(f"x{i}" for i in range(p))
+    rows = autoregression(1, 3000)[0]
+    model = StreamModel(names, rows, np.eye(p), np.zeros((p, p)), recorded=True)
+    model.save(tmp_path / "streams.npz")
+    settings = CONFIG.calibration.model_copy(update={"arl0": ARL0, "paths": 400})
+    job = CalibrateJob(
+        seed=1, unit="recorded", source="recorded", method="greedy", m=2, protocols=["fair"],
+        statistic=CONFIG.statistic, baselines=CONFIG.baselines, calibration=settings,
+        confidence=0.95, bootstrap=200, k=None, cells=None, propagate=False,
+    )  # fmt: skip
+    run_calibrate(job, tmp_path / "streams.npz", {}, tmp_path / "limits.json")
+    limit = read_json(tmp_path / "limits.json")["fair"]["*"]["limit"]
+
+    greedy = INDEX_METHODS["greedy"](Problem(np.eye(p), 2, CONFIG.statistic, CONFIG.baselines))
+    real = statistics(greedy, autoregression(PATHS, 300), None, rng)
+    reached = average_run_length(*run_lengths(real, limit))
+    # 3000 rows hold about 500 independent ones, so the limit itself is uncertain.
+    assert reached == pytest.approx(ARL0, rel=0.4)
+    single = rows[rng.integers(len(rows), size=(PATHS, 300))]
+    naive = limit_for(statistics(greedy, single, None, rng), ARL0)
+    assert average_run_length(*run_lengths(real, naive)) < 0.6 * ARL0

@@ -36,6 +36,13 @@ def test_every_snakemake_command_of_the_readme_is_accepted() -> None:
         call(ROOT, "bash", "-c", f"{command} --dry-run")
 
 
+def test_every_tool_command_of_the_readme_works() -> None:
+    commands = re.findall(r"^(python -m causaldq .*?)(?: +#.*)?$", README, re.MULTILINE)
+    assert commands
+    for command in commands:
+        call(ROOT, "bash", "-c", command)
+
+
 def test_every_make_target_of_the_readme_exists() -> None:
     targets = set(re.findall(r"\bmake (\w+)\b", README))
     assert {"reproduce", "test"} <= targets

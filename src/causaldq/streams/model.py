@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from causaldq.files import read_arrays, write_arrays
+from causaldq.sources.prepare import block_bootstrap, block_length
 from causaldq.types import Floats
 
 
@@ -19,7 +20,9 @@ class StreamModel:
     covariance: Floats
     """(p, p), Sigma."""
     effects: Floats
-    """(p, p), true direct effects; entry [i, j] is that of i on j."""
+    """(p, p), true direct effects; entry [i, j] is that of i on j. Zero where unknown."""
+    recorded: bool = False
+    """The rows are measurements, with whatever memory they have; there is no model to draw from."""
 
     @property
     def p(self) -> int:
@@ -30,10 +33,14 @@ class StreamModel:
         return np.asarray(np.linalg.inv(np.eye(self.p) - self.effects), np.float64)
 
     def in_control(self, n: int, steps: int, rng: np.random.Generator) -> Floats:
-        """Fresh in-control values (n, steps, p)."""
-        from causaldq.streams.simulation import in_control
+        """Fresh in-control values (n, steps, p): from the model, or blocks of recorded rows.
 
-        return in_control(self.covariance, n, steps, rng)
+        Blocks keep the autocorrelation on which a limit depends.
+        """
+        if self.recorded:
+            return block_bootstrap(self.rows, n, steps, block_length(self.rows), rng)
+        factor = np.linalg.cholesky(self.covariance)
+        return np.asarray(rng.standard_normal((n, steps, self.p)) @ factor.T, np.float64)
 
     def save(self, path: Path) -> None:
         write_arrays(
@@ -43,15 +50,17 @@ class StreamModel:
                 "rows": self.rows,
                 "covariance": self.covariance,
                 "effects": self.effects,
+                "recorded": np.array(self.recorded),
             },
         )
 
     @classmethod
     def load(cls, path: Path) -> "StreamModel":
-        arrays = read_arrays(path, "names", "rows", "covariance", "effects")
+        arrays = read_arrays(path, "names", "rows", "covariance", "effects", "recorded")
         return cls(
             names=tuple(str(name) for name in arrays["names"]),
             rows=arrays["rows"],
             covariance=arrays["covariance"],
             effects=arrays["effects"],
+            recorded=bool(arrays["recorded"]),
         )

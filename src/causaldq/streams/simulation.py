@@ -5,6 +5,8 @@ each stream is scaled to unit variance as it is generated from its parents, so t
 graphs do not blow up and a stream's variance does not reveal its place in the order.
 """
 
+from dataclasses import replace
+
 import numpy as np
 
 from causaldq.config import SimulationSource
@@ -65,12 +67,6 @@ def _topological(weights: Floats) -> list[int]:
 def simulate(settings: SimulationSource, rng: np.random.Generator) -> StreamModel:
     """Draw a graph and its model, and record in-control rows from it."""
     effects, _, covariance = standardise(random_weights(settings, rng))
-    rows = in_control(covariance, 1, settings.rows, rng)[0]
     names = tuple(f"x{i + 1}" for i in range(settings.p))
-    return StreamModel(names=names, rows=rows, covariance=covariance, effects=effects)
-
-
-def in_control(covariance: Floats, n: int, steps: int, rng: np.random.Generator) -> Floats:
-    """Independent Gaussian rows (n, steps, p) with mean zero."""
-    factor = np.linalg.cholesky(covariance)
-    return rng.standard_normal((n, steps, len(covariance))) @ factor.T
+    empty = StreamModel(names, np.empty((0, settings.p)), covariance, effects)
+    return replace(empty, rows=empty.in_control(1, settings.rows, rng)[0])
