@@ -75,6 +75,7 @@ rule figures:
 
 rule document:
     input:
+        template="src/causaldq/report/templates/document.tex",
         add=f"{RESULTS}/add.csv",
         training=[TRAINING] if PLAN.networks else [],
         theory=THEORY,
