@@ -72,7 +72,7 @@ def test_the_verdict_is_read_off_the_intervals() -> None:
         ),
         0.95,
     )
-    text = "\n".join(verdict(clear, 0.95))
+    text = "\n".join(verdict(clear))
     assert "faster than the non-causal agent in 1 of 1 settings" in text
     assert "ends higher (100 against 50)" in text
     assert "final reward sooner (epoch 6.0 against 14.0" in text
@@ -86,7 +86,7 @@ def test_the_verdict_is_read_off_the_intervals() -> None:
         ),
         0.95,
     )
-    text = "\n".join(verdict(vague, 0.95))
+    text = "\n".join(verdict(vague))
     assert "faster than the non-causal agent in 0 of 1 settings" in text
     assert "does not end clearly higher" in text
     assert "neither sooner nor later" in text

@@ -45,7 +45,7 @@ def summarise(logs: pd.DataFrame, confidence: float) -> pd.DataFrame:
             "frozen_hit_share": [s["frozen_hit_share"].dropna().iloc[-1] for s in seeds],
         }
         row: dict[str, object] = dict(zip(("scenario", "protocol", "method"), key, strict=True))
-        row["n_seeds"] = len(seeds)
+        row |= {"n_seeds": len(seeds), "confidence": confidence}
         for name, values in measured.items():
             mean, half = float(np.mean(values)), half_width(values, confidence)
             row |= {name: mean, f"{name}_low": mean - half, f"{name}_high": mean + half}
@@ -90,9 +90,10 @@ def difference(
     return gap, gap - half, gap + half
 
 
-def verdict(summary: pd.DataFrame, confidence: float) -> list[str]:
+def verdict(summary: pd.DataFrame) -> list[str]:
     """Whether "Causal DQ converges faster" holds, in plain words, from the summary alone."""
     sentences, faster, settings = [], 0, 0
+    confidence = float(summary["confidence"].iloc[0])
     for (scenario, protocol), group in summary.groupby(["scenario", "protocol"], sort=False):
         rows: dict[str, dict[str, float]] = group.set_index("method").to_dict("index")  # type: ignore[assignment]
         if not {"causal_dq", "non_causal"} <= set(rows):

@@ -20,8 +20,6 @@ from causaldq.report.theory import (
     theory_table,
 )
 
-CONFIDENCE = 0.95
-"""Of the verdicts on training."""
 TRAINING = "training"
 TRAINING_CAPTION = (
     "Training. Reward: the paper's, an episode, counted alike for all agents, mean of the last five"
@@ -46,7 +44,7 @@ def run_tables(
         summary = pd.read_csv(training)
         write_csv(folder / f"{TRAINING}.csv", summary)
         write_text(folder / f"{TRAINING}.tex", tables.training_table(summary))
-        text += "\n" + "\n".join(f"- {line}" for line in verdict(summary, CONFIDENCE)) + "\n"
+        text += "\n" + "\n".join(f"- {line}" for line in verdict(summary)) + "\n"
     for name, checks in parts(read_json(theory)).items():
         write_text(folder / f"{name}.tex", theory_table(checks))
         write_csv(folder / f"{name}.csv", pd.DataFrame(checks).drop(columns="witness"))
@@ -92,7 +90,7 @@ def run_document(
     captions |= dict.fromkeys(parts(checks), f"{CAPTION} {settings.note}")
     findings: list[str] = []
     if training is not None:
-        lines = verdict(pd.read_csv(training), CONFIDENCE)
+        lines = verdict(pd.read_csv(training))
         findings = [line.replace("%", r"\%") for line in lines]
         captions[TRAINING] = f"{TRAINING_CAPTION} {settings.note}"
     source = render(
