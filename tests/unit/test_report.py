@@ -92,6 +92,14 @@ def test_the_verdict_is_read_off_the_intervals() -> None:
     assert "neither sooner nor later" in text
 
 
+def test_one_seed_gives_no_interval_and_no_verdict() -> None:
+    alone = logs({"causal_dq": [curve(0, 100, 4)], "non_causal": [curve(0, 50, 12)]})
+    text = "\n".join(verdict(summarise(alone, 0.95)))
+    assert "in 0 of 1 settings" in text
+    assert "one seed, so no interval" in text
+    assert "inf" not in text
+
+
 @pytest.fixture
 def table() -> pd.DataFrame:
     def row(

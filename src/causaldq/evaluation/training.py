@@ -105,11 +105,14 @@ def verdict(summary: pd.DataFrame) -> list[str]:
         faster += latest < 0
         end = "ends higher" if low > 0 else "does not end clearly higher"
         pace = "sooner" if latest < 0 else "later" if earliest > 0 else "neither sooner nor later"
+        interval = f"from {earliest:+.1f} to {latest:+.1f}"
+        if causal["n_seeds"] < 2:
+            interval = "one seed, so no interval"
         text = (
             f"{scenario}, {protocol} protocol: Causal DQ {end} ({causal['final_reward']:.0f}"
             f" against {plain['final_reward']:.0f}) and reaches 95% of its own final reward"
             f" {pace} (epoch {causal['epochs_to_95']:.1f} against {plain['epochs_to_95']:.1f};"
-            f" difference {epochs:+.1f}, from {earliest:+.1f} to {latest:+.1f})."
+            f" difference {epochs:+.1f}, {interval})."
         )
         parts = [part for part in PARTS if part in rows]
         if parts and low > 0:

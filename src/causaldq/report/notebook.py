@@ -12,8 +12,12 @@ from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
 
 from causaldq.files import write_text
 
-STYLE = "<style>.jp-OutputArea-child { padding-left: var(--jp-cell-prompt-width); }</style>"
-"""Outputs in line with the text, as the prompts beside them are left out."""
+STYLE = (
+    "<style>.jp-OutputArea-child"
+    " { padding-left: var(--jp-cell-prompt-width); box-sizing: border-box; }"
+    " .jp-OutputArea img { max-width: 100%; height: auto; }</style>"
+)
+"""Outputs in line with the text, as the prompts beside them are left out, and within the page."""
 
 
 class FormulaRenderer(IPythonRenderer):
