@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from conftest import BIN, ROOT, call, environment, make_clone, products, snakemake
+from clones import BIN, ROOT, call, environment, make_clone, products, snakemake
 
 pytestmark = pytest.mark.workflow
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from conftest import ROOT, call, make_clone, snakemake
+from clones import ROOT, call, make_clone, snakemake
 
 pytestmark = pytest.mark.workflow
 README = (ROOT / "README.md").read_text()

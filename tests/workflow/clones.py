@@ -1,0 +1,72 @@
+"""Temporary clones in which the real pipeline runs."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+BIN = Path(sys.executable).parent
+
+
+def make_clone(folder: Path) -> Path:
+    """A clone of this repository, with changes that are not committed yet."""
+    subprocess.run(["git", "clone", "-q", ROOT, folder], check=True)
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", "--modified", "--others", "--exclude-standard"],
+        cwd=ROOT,
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout
+    for name in filter(None, listed.split("\0")):
+        if (ROOT / name).is_file():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, folder / name)
+        else:
+            (folder / name).unlink(missing_ok=True)
+    return folder
+
+
+def environment() -> dict[str, str]:
+    """The user's environment, with this Python's tools first and no settings of ours."""
+    kept = {k: v for k, v in os.environ.items() if not k.endswith("_NUM_THREADS")}
+    return kept | {"PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}", "PYTHONPATH": ""}
+
+
+def call(folder: Path, *command: str, check: bool = True) -> subprocess.CompletedProcess[str]:
+    """Run a command in a clone; on failure show what it printed."""
+    done = subprocess.run(
+        command,
+        cwd=folder,
+        env=environment(),
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        timeout=600,
+    )
+    if check and done.returncode:
+        pytest.fail(f"{' '.join(command)}\n{done.stdout[-6000:]}")
+    return done
+
+
+def snakemake(
+    folder: Path, *arguments: str, check: bool = True
+) -> subprocess.CompletedProcess[str]:
+    return call(folder, "snakemake", *arguments, check=check)
+
+
+def products(folder: Path, profile: str = "ci") -> dict[str, bytes]:
+    """What must be the same, byte for byte, however it was made."""
+    places = [
+        *(folder / "artifacts" / profile).rglob("*"),
+        *(folder / "results" / profile / "tables").rglob("*"),
+        folder / "results" / profile / "add.csv",
+        folder / "results" / profile / "headline.md",
+        *(folder / "results" / profile / "figures").glob("*.p*"),
+        *(folder / "results" / profile).glob("paper.pdf"),
+    ]
+    return {str(p.relative_to(folder)): p.read_bytes() for p in places if p.is_file()}
