@@ -7,7 +7,6 @@ import hashlib
 import io
 import json
 import os
-import tempfile
 import zipfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -23,11 +22,14 @@ if TYPE_CHECKING:
 
 
 def write_atomically(path: Path, write: Callable[[Path], None]) -> None:
-    """Let `write` fill a temporary file beside `path`, then move it there."""
+    """Let `write` fill a temporary file beside `path`, then move it there.
+
+    The temporary name is always the same, so that what a kill leaves behind is
+    overwritten when the interrupted work is done again.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    os.close(handle)
-    temporary = Path(name)
+    temporary = path.with_name(f".{path.name}.temporary")
+    temporary.unlink(missing_ok=True)
     try:
         write(temporary)
         with temporary.open("rb+") as written:

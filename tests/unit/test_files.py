@@ -88,6 +88,22 @@ def test_the_file_appears_only_when_it_is_whole(tmp_path: Path) -> None:
     assert stat.S_IMODE(path.stat().st_mode) == 0o644
 
 
+def test_what_a_kill_left_behind_is_gone_after_the_next_write(tmp_path: Path) -> None:
+    path = tmp_path / "result.bin"
+    seen: list[Path] = []
+
+    def killed(temporary: Path) -> None:
+        seen.append(temporary)
+        temporary.write_bytes(b"half of the")
+
+    write_atomically(path, killed)
+    # what SIGKILL in the middle of the write would have left
+    seen[0].write_bytes(b"half of the")
+    write_text(path, "new")
+    assert list(tmp_path.iterdir()) == [path]
+    assert path.read_text() == "new"
+
+
 # --- repeatable ------------------------------------------------------------------------
 
 

@@ -70,3 +70,9 @@ def products(folder: Path, profile: str = "ci") -> dict[str, bytes]:
         *(folder / "results" / profile).glob("paper.pdf"),
     ]
     return {str(p.relative_to(folder)): p.read_bytes() for p in places if p.is_file()}
+
+
+def differences(one: Path, other: Path, profile: str = "ci") -> list[str]:
+    """Names of products that are not the same in both folders."""
+    a, b = products(one, profile), products(other, profile)
+    return sorted(name for name in a.keys() | b.keys() if a.get(name) != b.get(name))
