@@ -27,3 +27,4 @@ rule all:
     input:
         rules.report.output,
         DOCUMENT,
+        expand(POLICY, run=PLAN.policies()),

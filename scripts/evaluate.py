@@ -13,6 +13,7 @@ if __name__ == "__main__":
     parser.add_argument("--injected", type=Path, required=True, help="made by inject.py")
     parser.add_argument("--limits", type=Path, required=True, help="made by calibrate.py")
     command.add_checkpoints(parser)
+    parser.add_argument("--events", type=Path, help="recorded faults, made by prepare.py")
     parser.add_argument("--output", type=Path, required=True, help="delays, .csv")
     command.run(
         parser,
@@ -22,6 +23,7 @@ if __name__ == "__main__":
             a.injected,
             a.limits,
             command.checkpoints(a.checkpoint),
+            a.events,
             a.output,
         ),
     )

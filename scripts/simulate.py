@@ -10,4 +10,8 @@ if __name__ == "__main__":
     parser = command.parser(__doc__)
     command.add_settings(parser, SimulateJob)
     parser.add_argument("--output", type=Path, required=True, help="streams, .npz")
-    command.run(parser, lambda a: run_simulate(command.settings(a.settings, SimulateJob), a.output))
+    parser.add_argument("--facts", type=Path, required=True, help="what was made, .json")
+    command.run(
+        parser,
+        lambda a: run_simulate(command.settings(a.settings, SimulateJob), a.output, a.facts),
+    )

@@ -1,6 +1,8 @@
 """python -m causaldq: small tools around the pipeline."""
 
 import json
+import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -8,6 +10,9 @@ import typer
 
 from causaldq.errors import CausalDQError
 from causaldq.loading import load_config, schema
+
+ALARMED = 3
+"""Exit status of `monitor` after an alarm."""
 
 app = typer.Typer(help=__doc__, add_completion=False, no_args_is_help=True)
 
@@ -49,6 +54,52 @@ def readme(
     _, _, after = rest.partition(end)
     text = headline(table[table["scenario"] == scenario])
     write_text(file, f"{before}{start}{text}\n{end}{after}")
+
+
+@app.command()
+def monitor(
+    policy: Annotated[Path, typer.Option(help="policy file, artifacts/<profile>/policies/*.zip")],
+    input: Annotated[str, typer.Option(help="CSV with a header; - for standard input")] = "-",
+    as_json: Annotated[bool, typer.Option("--json", help="one JSON object a line")] = False,
+    stop: Annotated[bool, typer.Option(help="end at the first alarm")] = False,
+) -> None:
+    """Follow a plant: which sensors to read next, the statistic, the alarm, who contributes.
+
+    Ends with status 3 if there was an alarm.
+    """
+    from causaldq.follow import Follower, Policy, as_text, follow
+
+    place = "standard input" if input == "-" else input
+    alarms = 0
+    try:
+        loaded = Policy.load(policy)
+        first = Follower(loaded).next
+        print(json.dumps({"next": first}) if as_json else f"first: {' '.join(first)}", flush=True)
+        with sys.stdin if input == "-" else Path(input).open(encoding="utf-8-sig") as lines:
+            for reading in follow(loaded, lines, place):
+                text = json.dumps(asdict(reading)) if as_json else as_text(reading)
+                print(text, flush=True)
+                alarms += reading.alarm
+                if reading.alarm and stop:
+                    break
+    except CausalDQError as error:
+        raise SystemExit(f"{type(error).__name__}: {error}") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise SystemExit(f"{place} cannot be read: {error}") from None
+    raise SystemExit(ALARMED if alarms else 0)
+
+
+@app.command()
+def example(
+    file: Annotated[Path, typer.Argument(help="CSV to write")],
+    settings: Annotated[Path, typer.Option(help="settings that go with it")] = Path("plant.yaml"),
+) -> None:
+    """Write a small plant of our own making, and the settings to monitor it."""
+    from causaldq.example import write_example
+
+    write_example(file, settings)
+    print(f"{file}: 8 streams, 900 rows, a fault from row 801 on")
+    print(f"{settings}: run it with  snakemake -j2 --configfile {settings}")
 
 
 if __name__ == "__main__":

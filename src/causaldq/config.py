@@ -6,19 +6,22 @@ is what it was given.
 
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from causaldq.setting import (
     Case,
     Count,
     Distinct,
+    DistinctOrNone,
     Name,
     NotNegative,
+    Places,
     Positive,
     Protocol,
     Settings,
     Share,
 )
+from causaldq.sources.own import OwnSettings
 from causaldq.theory.settings import TheorySettings
 
 
@@ -71,6 +74,106 @@ class SimulationSource(Settings):
         return self
 
 
+class FetchedSource(Settings):
+    """A data set of data/sources.yaml, or the first of several that can be had."""
+
+    fetch: Annotated[
+        Distinct[Literal["mirror", "package", "official"]],
+        Field(description="where files may come from, in this order"),
+    ]
+    mirror: Annotated[
+        str | None, Field(description="mirror folder; null: the variable CAUSALDQ_MIRROR")
+    ]
+
+
+class TepSource(FetchedSource):
+    """The Tennessee Eastman Process: recorded rows in control, and under real faults."""
+
+    kind: Literal["tep"]
+    datasets: Annotated[
+        Distinct[Literal["tep_rieth", "tep_rieth_run1", "tep_classic"]],
+        Field(description="the first of these that can be had; all but the last from a mirror"),
+    ]
+    streams: Annotated[Distinct[str] | None, Field(description="variables; null: the paper's 50")]
+    runs: Annotated[Count, Field(description="of a data set with many runs, how many are read")]
+    faults: Annotated[list[Count], Field(description="faults whose rows are read")]
+    held_out: Annotated[
+        Share, Field(description="share of in-control rows kept for tests if there are no others")
+    ]
+
+    @property
+    def p(self) -> int:
+        from causaldq.sources.tep import PAPER_STREAMS
+
+        return len(self.streams or PAPER_STREAMS)
+
+
+WindowId = Annotated[str, BeforeValidator(str)]
+"""Many are numbers, and arrive as such."""
+
+
+class FlareWindows(Settings):
+    """Which windows are used, by their ids."""
+
+    train_quiet: WindowId
+    train_flare: WindowId
+    test_quiet: Annotated[
+        list[WindowId], Field(min_length=1, description="`paper` uses the first, `fair` all")
+    ]
+    test_flare: Annotated[
+        list[WindowId], Field(min_length=1, description="`paper` uses the first, `fair` all")
+    ]
+    reference: Annotated[
+        list[WindowId], Field(description="more quiet windows, for the scale and the limits")
+    ]
+
+
+class FlareSource(FetchedSource):
+    """Solar flares: quiet windows, into which rows of flare windows are inserted."""
+
+    kind: Literal["flares"]
+    datasets: Annotated[
+        Distinct[Literal["flares_bigdata", "flares_swan", "flares_surrogate"]],
+        Field(description="the first of these that can be had"),
+    ]
+    path: Annotated[
+        str | None, Field(description="the user's own BigData file or folder of SWAN-SF windows")
+    ]
+    windows: Annotated[
+        dict[Name, FlareWindows], Field(description="for each data set the windows to use")
+    ]
+
+    @property
+    def p(self) -> None:
+        """Not known before the windows are read."""
+        return None
+
+    @model_validator(mode="after")
+    def _windows_given(self) -> Self:
+        for name in self.datasets:
+            if name not in self.windows:
+                raise ValueError(f"windows of {name} are missing")
+        return self
+
+
+class OwnSource(OwnSettings):
+    """The user's own CSV or Parquet file."""
+
+    kind: Literal["own"]
+    file: Annotated[str, Field(description="path of the file, from where snakemake is called")]
+    held_out: Annotated[Share, Field(description="share of in-control rows kept for tests")]
+
+    @property
+    def p(self) -> None:
+        """Not known before the file is read."""
+        return None
+
+
+Source = Annotated[
+    SimulationSource | TepSource | FlareSource | OwnSource, Field(discriminator="kind")
+]
+
+
 class TrainingStudy(Settings):
     """Learned methods whose training is compared, whether or not they are evaluated."""
 
@@ -82,6 +185,9 @@ class ScenarioSettings(Settings):
     """One monitoring problem: streams, sensors, where and how far the means shift."""
 
     table: Annotated[str, Field(description="id of the published table it belongs to")]
+    setting: Annotated[
+        str | None, Field(description="its setting in the published table; null: the case")
+    ]
     source: Name
     m: Annotated[Count, Field(description="sensors: streams that can be read at a time")]
     k: Annotated[Count, Field(description="streams whose mean shifts")]
@@ -89,10 +195,20 @@ class ScenarioSettings(Settings):
     sigmas: Annotated[
         Distinct[NotNegative], Field(description="noise on the shifted means, one cell each")
     ]
-    deltas: Annotated[Distinct[NotNegative], Field(description="shift sizes at test")]
+    places: Annotated[
+        Places,
+        Field(description="`paper` shifts the first k streams, or k drawn once; `fair` draws anew"),
+    ]
+    deltas: Annotated[
+        DistinctOrNone[NotNegative],
+        Field(description="shift sizes at test; empty: recorded events only"),
+    ]
+    events: Annotated[bool, Field(description="also measure on the source's recorded faults")]
     delta_train: Annotated[Positive, Field(description="shift size in training")]
     propagate: Annotated[bool, Field(description="let shifts flow to descendants")]
-    horizon: Annotated[Count, Field(description="steps after the change; undetected runs cost it")]
+    horizon: Annotated[
+        Count, Field(description="steps after the change, or flare rows; undetected runs cost it")
+    ]
     hyperparameters: Annotated[Name, Field(description="row of `hyperparameters`")]
     methods: Annotated[
         list[Name] | None, Field(description="instead of the config's methods; may be empty")
@@ -191,6 +307,9 @@ class EvaluationSettings(Settings):
 
     replications: Annotated[int, Field(ge=2)]
     in_control_steps: Annotated[int, Field(ge=0, description="steps before the change")]
+    event_runs: Annotated[
+        Count, Field(description="runs through a recorded event, begun at different rows before it")
+    ]
     bootstrap: Annotated[int, Field(ge=100, description="resamples behind an interval")]
     confidence: Share
 
@@ -258,7 +377,7 @@ class Config(Settings):
     training_seeds: Annotated[int, Field(ge=1, description="networks trained for each cell")]
     protocols: Distinct[Protocol]
     methods: Annotated[Distinct[Name], Field(description="which methods run, in table order")]
-    sources: Annotated[dict[Name, SimulationSource], Field(min_length=1)]
+    sources: Annotated[dict[Name, Source], Field(min_length=1)]
     scenarios: Annotated[dict[Name, ScenarioSettings], Field(min_length=1)]
     statistic: StatisticSettings
     discovery: DiscoverySettings
@@ -268,7 +387,9 @@ class Config(Settings):
     baselines: BaselineSettings
     calibration: CalibrationSettings
     evaluation: EvaluationSettings
-    theory: TheorySettings
+    theory: Annotated[
+        TheorySettings | None, Field(description="checks of the paper's theorems; null: none")
+    ]
     report: ReportSettings
 
     @model_validator(mode="after")
@@ -279,11 +400,24 @@ class Config(Settings):
                 raise MisfitError(
                     f"{place}.source", scenario.source, f"one of {', '.join(self.sources)}"
                 )
-            p = self.sources[scenario.source].p
-            if scenario.m > p:
-                raise MisfitError(f"{place}.m", scenario.m, f"at most p = {p} of {scenario.source}")
-            if scenario.k > p:
-                raise MisfitError(f"{place}.k", scenario.k, f"at most p = {p} of {scenario.source}")
+            source = self.sources[scenario.source]
+            for key, value in (("m", scenario.m), ("k", scenario.k)):
+                if source.p is not None and value > source.p:
+                    allowed = f"at most p = {source.p} of {scenario.source}"
+                    raise MisfitError(f"{place}.{key}", value, allowed)
+            if source.kind != "simulation" and scenario.propagate:
+                raise MisfitError(f"{place}.propagate", True, "false: the true graph is not known")
+            known = source.kind == "tep" or (
+                isinstance(source, OwnSource) and source.first_fault is not None
+            )
+            if scenario.events and not known:
+                raise MisfitError(f"{place}.events", True, "false: the source has no such rows")
+            if not (scenario.deltas or scenario.events):
+                raise MisfitError(f"{place}.deltas", [], "at least one, or events: true")
+            if source.kind == "flares" and scenario.deltas != [1.0]:
+                raise MisfitError(f"{place}.deltas", scenario.deltas, "[1.0], flares as recorded")
+            if scenario.setting is not None and len(scenario.cases) > 1:
+                raise MisfitError(f"{place}.cases", scenario.cases, "one case to go with `setting`")
             for method in scenario.training_study.methods if scenario.training_study else []:
                 if method not in self.learned:
                     raise MisfitError(

@@ -70,7 +70,7 @@ def typed(value: Any) -> Any:
 def validate(values: Mapping[str, Any]) -> Config:
     """Check the merged settings; the first thing wrong becomes one line."""
     try:
-        config = Config.model_validate(_with_source_defaults(values))
+        config = Config.model_validate(_with_defaults(values))
     except ValidationError as error:
         raise ConfigError(_one_line(error)) from None
     known = [*config.learned, *INDEX_METHODS]
@@ -84,18 +84,26 @@ def validate(values: Mapping[str, Any]) -> Config:
     return config
 
 
-def _with_source_defaults(values: Mapping[str, Any]) -> dict[str, Any]:
+def _with_defaults(values: Mapping[str, Any]) -> dict[str, Any]:
     """Sources and scenarios take what they leave out from `source_defaults` and so on."""
     filled = dict(values)
-    for section in ("source", "scenario"):
-        defaults = filled.pop(f"{section}_defaults", {})
-        entries = filled.get(f"{section}s")
-        if isinstance(entries, Mapping) and isinstance(defaults, Mapping):
-            filled[f"{section}s"] = {
-                name: merge(defaults, entry) if isinstance(entry, Mapping) else entry
-                for name, entry in entries.items()
-            }
+    by_kind = filled.pop("source_defaults", {})
+    for_all = filled.pop("scenario_defaults", {})
+    sources, scenarios = filled.get("sources"), filled.get("scenarios")
+    if isinstance(sources, Mapping):
+        filled["sources"] = {name: _with_kind(entry, by_kind) for name, entry in sources.items()}
+    if isinstance(scenarios, Mapping):
+        filled["scenarios"] = {name: _over(for_all, entry) for name, entry in scenarios.items()}
     return filled
+
+
+def _with_kind(entry: Any, by_kind: Mapping[str, Any]) -> Any:
+    named = _over({"kind": "simulation"}, entry)
+    return _over(by_kind.get(named["kind"], {}), named) if isinstance(named, Mapping) else named
+
+
+def _over(defaults: Mapping[str, Any], entry: Any) -> Any:
+    return merge(defaults, entry) if isinstance(entry, Mapping) else entry
 
 
 def _one_line(error: ValidationError) -> str:

@@ -108,3 +108,60 @@ def _stack(truths: list[Truth | None]) -> Truth:
         np.concatenate([truth.shifted for truth in known]),
         np.concatenate([truth.mean for truth in known]),
     )
+
+
+@dataclass(frozen=True)
+class EventDelays:
+    """Outcome of monitoring n runs through recorded events."""
+
+    false_alarms: Ints
+    """(n,), alarms before the fault; monitoring begins anew after each."""
+    in_control_steps: Ints
+    """(n,), steps in which they could happen."""
+    delay: Ints
+    """(n,), readings under the fault up to and including the alarm; all of them if missed."""
+    missed: Bools
+    """(n,), no alarm while the recording lasts."""
+
+
+def event_delays(
+    method: Method[S],
+    recordings: Floats,
+    which: Ints,
+    start: Ints,
+    change: Ints,
+    limit: float,
+    rng: np.random.Generator,
+) -> EventDelays:
+    """Monitor n runs through recordings (r, steps, p) of faults.
+
+    Run i watches recording `which[i]` from row `start[i]` on; the fault sets in at row
+    `change[i]`. All runs advance together; those that have not begun yet, or have raised a
+    false alarm, begin anew.
+    """
+    n, steps = len(which), recordings.shape[1]
+    false_alarms = np.zeros(n, dtype=np.int64)
+    alarm_at = np.full(n, -1)
+    running = np.arange(n)
+    state = method.start(n, None, rng)
+    for t in range(steps):
+        again = np.flatnonzero(start[running] >= t) if t else running[:0]
+        if len(again):
+            state = state.put(again, method.start(len(again), None, rng))
+        state, _, value = step(method, state, recordings[which[running], t], rng)
+        over = (value > limit) & (t >= start[running])
+        early = over & (t < change[running])
+        if early.any():
+            false_alarms[running[early]] += 1
+            state = state.put(np.flatnonzero(early), method.start(int(early.sum()), None, rng))
+        found = over & ~early
+        if found.any():
+            alarm_at[running[found]] = t - change[running[found]] + 1
+            state = state.take(np.flatnonzero(~found))
+            running = running[~found]
+        if len(running) == 0:
+            break
+    missed = alarm_at < 0
+    return EventDelays(
+        false_alarms, change - start, np.where(missed, steps - change, alarm_at), missed
+    )

@@ -7,16 +7,19 @@ exactly the jobs whose share of the settings, as given here, contains it.
 from dataclasses import dataclass
 
 from causaldq.agent.settings import ShiftPlan, TrainingSettings
-from causaldq.config import Config, ScenarioSettings
+from causaldq.config import Config, OwnSource, ScenarioSettings, SimulationSource
 from causaldq.jobs.settings import (
     CalibrateJob,
     Cell,
     DiscoverJob,
     EvaluateJob,
+    FetchJob,
     InjectJob,
+    PolicyJob,
+    PrepareJob,
     SimulateJob,
 )
-from causaldq.methods.registry import INDEX_METHODS
+from causaldq.methods.registry import INDEX_METHODS, is_bound
 from causaldq.setting import Protocol
 from causaldq.theory.settings import TheoryJob
 
@@ -95,15 +98,41 @@ class Plan:
 
     def evaluated(self) -> list[str]:
         """Scenarios with a table of delays."""
-        return [name for name in self.config.scenarios if self.config.methods_of(name)]
+        scenarios = self.config.scenarios.items()
+        return [name for name, s in scenarios if self.config.methods_of(name) and s.deltas]
+
+    def with_events(self) -> list[str]:
+        """Scenarios measured on recorded events."""
+        scenarios = self.config.scenarios.items()
+        return [name for name, s in scenarios if self.config.methods_of(name) and s.events]
 
     def source_of(self, scenario: str) -> str:
         return self.config.scenarios[scenario].source
 
+    def kind_of(self, source: str) -> str:
+        return self.config.sources[source].kind
+
+    def sources_of(self, *kinds: str) -> list[str]:
+        """Sources of some kinds."""
+        return [name for name in self.config.sources if self.kind_of(name) in kinds]
+
     def simulate_job(self, source: str) -> SimulateJob:
-        return SimulateJob(
-            seed=self.config.seed, source=source, simulation=self.config.sources[source]
-        )
+        wanted = self.config.sources[source]
+        if not isinstance(wanted, SimulationSource):
+            raise TypeError(f"{source} is not simulated")
+        return SimulateJob(seed=self.config.seed, source=source, simulation=wanted)
+
+    def fetch_job(self, source: str) -> FetchJob:
+        wanted = self.config.sources[source]
+        if isinstance(wanted, SimulationSource | OwnSource):
+            raise TypeError(f"{source} is not fetched")
+        return FetchJob(source=source, wanted=wanted)
+
+    def prepare_job(self, source: str) -> PrepareJob:
+        wanted = self.config.sources[source]
+        if isinstance(wanted, SimulationSource):
+            raise TypeError(f"{source} is not recorded")
+        return PrepareJob(seed=self.config.seed, source=source, wanted=wanted)
 
     def inject_job(self, scenario: str) -> InjectJob:
         wanted = self.config.scenarios[scenario]
@@ -111,8 +140,10 @@ class Plan:
         return InjectJob(
             seed=self.config.seed,
             scenario=scenario,
+            m=wanted.m,
             k=wanted.k,
             protocols=self.config.protocols,
+            places=wanted.places,
             cases=wanted.cases,
             propagate=wanted.propagate,
             replications=evaluation.replications,
@@ -136,6 +167,8 @@ class Plan:
             statistic=self.config.statistic,
             plan=ShiftPlan(
                 protocol=network.protocol,
+                places=wanted.places,
+                seed=self.config.seed,
                 k=wanted.k,
                 cases=wanted.cases,
                 delta=wanted.delta_train,
@@ -176,10 +209,37 @@ class Plan:
             k=wanted.k if is_bound else None,
             cells=_cells(wanted) if by_cell else None,
             propagate=wanted.propagate if by_cell else False,
+            places=wanted.places if is_bound else "first",
         )
 
     def theory_job(self) -> TheoryJob:
+        if self.config.theory is None:
+            raise TypeError("the config asks for no theory")
         return TheoryJob(seed=self.config.seed, theory=self.config.theory)
+
+    def policies(self) -> list[str]:
+        """Runs whose method is put to work on the user's own plant."""
+        if "fair" not in self.config.protocols:
+            return []
+        own = self.sources_of("own")
+        return [
+            name
+            for name, run in self.runs.items()
+            if self.source_of(run.scenario) in own and not is_bound(run.method)
+        ]
+
+    def policy_job(self, name: str) -> PolicyJob:
+        run = self.runs[name]
+        wanted = self.config.scenarios[run.scenario]
+        return PolicyJob(
+            seed=self.config.seed,
+            source=wanted.source,
+            method=run.method,
+            m=wanted.m,
+            protocols=["fair"],
+            statistic=self.config.statistic,
+            baselines=self.config.baselines,
+        )
 
     def evaluate_job(self, name: str) -> EvaluateJob:
         run = self.runs[name]
@@ -193,6 +253,8 @@ class Plan:
             statistic=self.config.statistic,
             baselines=self.config.baselines,
             cells=_cells(wanted),
+            events=wanted.events,
+            replications=self.config.evaluation.event_runs,
         )
 
 

@@ -6,6 +6,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 Protocol = Literal["paper", "fair"]
 Case = Literal["case_a", "case_b"]
+Places = Literal["first", "random"]
 Share = Annotated[float, Field(gt=0, lt=1)]
 Positive = Annotated[float, Field(gt=0)]
 NotNegative = Annotated[float, Field(ge=0)]
@@ -22,7 +23,8 @@ def _no_duplicates(values: list[T]) -> list[T]:
     return values
 
 
-Distinct = Annotated[list[T], Field(min_length=1), AfterValidator(_no_duplicates)]
+DistinctOrNone = Annotated[list[T], AfterValidator(_no_duplicates)]
+Distinct = Annotated[DistinctOrNone[T], Field(min_length=1)]
 
 
 class Settings(BaseModel):

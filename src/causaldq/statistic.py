@@ -35,6 +35,11 @@ class Evidence:
     def take(self, rows: npt.NDArray[np.generic]) -> "Evidence":
         return Evidence(self.h[rows], self.j[rows], self.k[rows])
 
+    def put(self, rows: npt.NDArray[np.generic], other: "Evidence") -> "Evidence":
+        replaced = Evidence(self.h.copy(), self.j.copy(), self.k.copy())
+        replaced.h[rows], replaced.j[rows], replaced.k[rows] = other.h, other.j, other.k
+        return replaced
+
 
 class LocalStatistic:
     """Updates evidence and reads statistics from it, batched over replications."""

@@ -28,7 +28,7 @@ def mean_delays(method: Method, sets: InjectedSet, limit: float) -> np.ndarray: 
     shifted = sets.shifted["paper"]
     truths = [Truth(shifted, mean) if method.is_bound else None for mean in means]
     rng = generator(1, "learning")
-    outcomes = delays(method, sets.paths, sets.change, means, truths, limit, rng)
+    outcomes = delays(method, sets.paths["paper"], sets.change, means, truths, limit, rng)
     return np.array([outcome.delay[~outcome.false_alarm].mean() for outcome in outcomes])
 
 
@@ -48,6 +48,7 @@ def test_the_trained_network_comes_close_to_the_oracle(scenario: str) -> None:
     sets = inject(
         model,
         k=wanted.k,
+        order=np.arange(model.p),
         protocols=["paper"],
         cases=["case_a"],
         propagate=False,

@@ -15,7 +15,7 @@ from causaldq.methods.registry import INDEX_METHODS
 from causaldq.monitor import delays, statistics
 from causaldq.seeds import generator
 from causaldq.shifts import shifted_streams
-from causaldq.streams.model import StreamModel
+from causaldq.streams.model import Records, StreamModel
 from causaldq.streams.simulation import simulate
 from causaldq.types import Floats
 
@@ -33,7 +33,7 @@ def build(name: str) -> Method:  # type: ignore[type-arg]
 def truth_for(name: str, n: int, rng: np.random.Generator) -> Truth | None:
     if not INDEX_METHODS[name].is_bound:
         return None
-    shifted = shifted_streams("fair", n, MODEL.p, K, rng)
+    shifted = shifted_streams("fair", n, K, np.arange(MODEL.p), rng)
     return Truth(shifted, 0.5 * shifted)
 
 
@@ -74,7 +74,7 @@ def test_a_large_shift_is_found_sooner_than_a_small_one(name: str) -> None:
     limit = limit_for(in_control(name, "calibration"), ARL0)
     rng = generator(11, name, "sizes")
     paths = MODEL.in_control(PATHS, 80, generator(11, "sizes"))
-    shifted = shifted_streams("fair", PATHS, MODEL.p, K, rng)
+    shifted = shifted_streams("fair", PATHS, K, np.arange(MODEL.p), rng)
     means = [delta * shifted for delta in (0.5, 3.0)]
     is_bound = INDEX_METHODS[name].is_bound
     truths = [Truth(shifted, mean) if is_bound else None for mean in means]
@@ -97,13 +97,15 @@ def test_limits_for_recorded_streams_allow_for_their_memory(tmp_path: Path) -> N
 
     names = tuple(f"x{i}" for i in range(p))
     rows = autoregression(1, 3000)[0]
-    model = StreamModel(names, rows, np.eye(p), np.zeros((p, p)), recorded=True)
+    none = np.empty((0, p))
+    records = Records(np.zeros(p), np.ones(p), autoregression(1, 500)[0], none, none, 0)
+    model = StreamModel(names, rows, np.eye(p), np.zeros((p, p)), records)
     model.save(tmp_path / "streams.npz")
     settings = CONFIG.calibration.model_copy(update={"arl0": ARL0, "paths": 400})
     job = CalibrateJob(
         seed=1, unit="recorded", source="recorded", method="greedy", m=2, protocols=["fair"],
         statistic=CONFIG.statistic, baselines=CONFIG.baselines, calibration=settings,
-        confidence=0.95, bootstrap=200, k=None, cells=None, propagate=False,
+        confidence=0.95, bootstrap=200, k=None, cells=None, propagate=False, places="first",
     )  # fmt: skip
     run_calibrate(job, tmp_path / "streams.npz", {}, tmp_path / "limits.json")
     limit = read_json(tmp_path / "limits.json")["fair"]["*"]["limit"]

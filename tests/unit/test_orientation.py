@@ -55,7 +55,7 @@ def a_limit(method: Method[State], blocks: int, rng: np.random.Generator) -> flo
     in_control = []
     for _ in range(blocks):
         paths = rng.standard_normal((BLOCK, CALIBRATION_STEPS, P))
-        shifted = shifted_streams("fair", BLOCK, P, K, rng)
+        shifted = shifted_streams("fair", BLOCK, K, np.arange(P), rng)
         in_control.append(statistics(method, paths, truth_for(method, shifted, 1.0), rng))
     return limit_for(np.concatenate(in_control), ARL0)
 
@@ -66,7 +66,7 @@ def average_delays(
     kept: list[list[np.ndarray]] = [[] for _ in DELTAS]
     for _ in range(blocks):
         paths = rng.standard_normal((BLOCK, CHANGE + HORIZON, P))
-        shifted = shifted_streams("fair", BLOCK, P, K, rng)
+        shifted = shifted_streams("fair", BLOCK, K, np.arange(P), rng)
         means = [delta * shifted.astype(float) for delta in DELTAS]
         truths = [truth_for(method, shifted, delta) for delta in DELTAS]
         for i, outcome in enumerate(delays(method, paths, CHANGE, means, truths, limit, rng)):

@@ -13,7 +13,6 @@ from causaldq.errors import DataError
 from causaldq.sources.flares import (
     SWAN_PARAMETERS,
     fill_gaps,
-    flare_set,
     index_bigdata,
     index_swan,
     parameters_of,
@@ -302,87 +301,6 @@ def test_a_parameter_that_a_window_lacks_is_dropped_and_said() -> None:
         fill_gaps(small_table(X=[nan] * 3 + [1, 2, 3]))
 
 
-# --- sets --------------------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def rows_that_tell_where_they_are_from() -> pd.DataFrame:
-    """Quiet rows are 0..59 in both parameters, flare rows 100..159."""
-    parts = [
-        pd.DataFrame(
-            {
-                "window": window,
-                "label": label,
-                "step": range(60),
-                "X": start + np.arange(60.0),
-                "Y": start + np.arange(60.0),
-            }
-        )
-        for window, label, start in (("80", "Q", 0), ("17", "B", 100))
-    ]
-    return pd.concat(parts, ignore_index=True)
-
-
-@pytest.mark.parametrize("protocol", ["paper", "fair"])
-def test_a_set_is_a_quiet_window_with_flare_rows_in_it(
-    rows_that_tell_where_they_are_from: pd.DataFrame, protocol: Any
-) -> None:
-    rng = np.random.default_rng(3)
-    firsts, orders = set(), []
-    for _ in range(400):
-        made = flare_set(rows_that_tell_where_they_are_from, "80", "17", 30, protocol, rng)
-        assert made.values.shape == (90, 2)
-        assert made.flare.sum() == 30
-        assert made.first == np.flatnonzero(made.flare)[0]
-        assert made.flare[made.first : made.first + 30].all()
-        quiet, flare = made.values[~made.flare, 0], made.values[made.flare, 0]
-        assert quiet.tolist() == list(range(60))
-        assert flare.min() >= 100
-        assert len(set(flare)) == 30
-        np.testing.assert_array_equal(made.values[:, 0], made.values[:, 1])
-        firsts.add(made.first)
-        orders.append(np.diff(flare))
-    assert firsts == set(range(61))
-    in_order = [bool((steps == 1).all()) for steps in orders]
-    assert all(in_order) if protocol == "fair" else not any(in_order)
-
-
-def test_sets_repeat_with_the_seed(rows_that_tell_where_they_are_from: pd.DataFrame) -> None:
-    def make(seed: int) -> np.ndarray:
-        rng = np.random.default_rng(seed)
-        return flare_set(rows_that_tell_where_they_are_from, "80", "17", 30, "paper", rng).values
-
-    np.testing.assert_array_equal(make(1), make(1))
-    assert (make(1) != make(2)).any()
-
-
-@pytest.mark.parametrize(
-    ("quiet", "flare", "inserted", "words"),
-    [
-        ("17", "17", 30, "'17' is labelled B; give a quiet one"),
-        ("80", "80", 30, "'80' is labelled Q; give one before a flare"),
-        ("80", "18", 30, "no window '18'"),
-        ("80", "17", 61, "60 rows, fewer than 61"),
-    ],
-)
-def test_sets_of_the_wrong_windows(
-    rows_that_tell_where_they_are_from: pd.DataFrame,
-    quiet: str,
-    flare: str,
-    inserted: int,
-    words: str,
-) -> None:
-    with pytest.raises(DataError, match=words):
-        flare_set(
-            rows_that_tell_where_they_are_from,
-            quiet,
-            flare,
-            inserted,
-            "paper",
-            np.random.default_rng(1),
-        )
-
-
 def test_windows_with_gaps_are_refused() -> None:
     with pytest.raises(DataError, match="has gaps"):
         window_values(small_table(X=[1, np.nan, 2, 3, 4, 5]), "a")
@@ -468,8 +386,6 @@ def test_a_surrogate_table_says_that_it_is_one(moments: FlareMoments) -> None:
     table = surrogate_table(moments, {"Q": 2, "B": 1}, np.random.default_rng(1))
     assert list(table["window"].unique()) == ["surrogate_Q_1", "surrogate_Q_2", "surrogate_B_1"]
     assert list(table.columns) == ["window", "label", "step", *SWAN_PARAMETERS]
-    made = flare_set(table, "surrogate_Q_1", "surrogate_B_1", 30, "fair", np.random.default_rng(2))
-    assert made.values.shape == (90, 24)
     again = surrogate_table(moments, {"Q": 2, "B": 1}, np.random.default_rng(1))
     pd.testing.assert_frame_equal(table, again)
 

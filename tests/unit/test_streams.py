@@ -174,13 +174,13 @@ def test_a_model_survives_its_file(tmp_path: Path) -> None:
 
 
 def test_the_paper_shifts_the_first_streams() -> None:
-    mask = shifted_streams("paper", 3, 5, 2, np.random.default_rng(0))
+    mask = shifted_streams("paper", 3, 2, np.arange(5), np.random.default_rng(0))
     assert mask.tolist() == [[True, True, False, False, False]] * 3
 
 
 def test_fair_places_are_uniform_over_all_sets() -> None:
     """Chi-square over the 15 pairs of 6 streams, refused below 1 in 10,000."""
-    mask = shifted_streams("fair", 30_000, 6, 2, np.random.default_rng(1))
+    mask = shifted_streams("fair", 30_000, 2, np.arange(6), np.random.default_rng(1))
     assert (mask.sum(axis=1) == 2).all()
     counts = [int((mask[:, i] & mask[:, j]).sum()) for i, j in combinations(range(6), 2)]
     assert chisquare(counts).pvalue > 1e-4
@@ -215,7 +215,7 @@ def test_a_propagated_shift_is_pushed_through_the_equations(
     weights = random_weights(a_source(p, 4.0), rng)
     effects, own, covariance = standardise(weights)
     model = StreamModel(tuple("abcdefg"[:p]), np.zeros((1, p)), covariance, effects)
-    signs = pattern(case, shifted_streams("fair", 5, p, min(k, p), rng))
+    signs = pattern(case, shifted_streams("fair", 5, min(k, p), np.arange(p), rng))
     noise = rng.standard_normal((5, p))
     before, after = np.zeros((5, p)), np.zeros((5, p))
     for j in an_order(weights):
@@ -233,6 +233,7 @@ def an_injected_set(model: StreamModel, seed: int, n: int = 4, k: int = 2) -> In
     return inject(
         model,
         k=k,
+        order=np.arange(model.p),
         protocols=["paper", "fair"],
         cases=["case_a", "case_b"],
         propagate=False,
@@ -247,7 +248,8 @@ def test_noise_is_one_standard_normal_draw_a_stream_and_replication() -> None:
     """Kolmogorov-Smirnov on 6000 draws, refused below 1 in 10,000."""
     model = a_model(6, 1)
     sets = an_injected_set(model, 2, n=1000)
-    assert sets.paths.shape == (1000, 12, 6)
+    assert sets.paths["fair"].shape == (1000, 12, 6)
+    assert sets.paths["paper"] is sets.paths["fair"]
     assert sets.change == 5
     noise = sets.mean("paper", "case_a", 0.0, 1.0)
     assert noise.shape == (1000, 6)
@@ -270,7 +272,8 @@ def test_an_injected_set_survives_its_file(tmp_path: Path) -> None:
     sets.save(tmp_path / "set.npz")
     again = InjectedSet.load(tmp_path / "set.npz")
     assert again.change == sets.change
-    assert np.array_equal(again.paths, sets.paths)
+    assert np.array_equal(again.paths["paper"], sets.paths["paper"])
+    assert np.array_equal(again.paths["fair"], sets.paths["fair"])
     assert again.shifted.keys() == sets.shifted.keys()
     assert again.directions.keys() == sets.directions.keys()
     for protocol, case in sets.directions:
@@ -285,6 +288,8 @@ def test_training_episodes_shift_from_their_change_on() -> None:
     still = StreamModel(tuple("abcde"), np.zeros((1, p)), 1e-24 * np.eye(p), 0.5 * np.eye(p, k=1))
     plan = ShiftPlan(
         protocol="fair",
+        places="first",
+        seed=1,
         k=2,
         cases=["case_a", "case_b"],
         delta=1.5,
@@ -317,7 +322,7 @@ def test_equal_generators_give_equal_draws_and_nothing_else_is_touched() -> None
     assert np.array_equal(first.rows, second.rows)
     assert not np.array_equal(first.rows, a_model(8, 6).rows)
     one, two = an_injected_set(first, 7), an_injected_set(first, 7)
-    assert np.array_equal(one.paths, two.paths)
+    assert np.array_equal(one.paths["fair"], two.paths["fair"])
     assert np.array_equal(one.noise, two.noise)
     assert np.array_equal(one.shifted["fair"], two.shifted["fair"])
     rng = np.random.default_rng(1)
@@ -331,6 +336,7 @@ def test_places_do_not_depend_on_which_cases_are_asked_for() -> None:
     alone = inject(
         model,
         k=2,
+        order=np.arange(6),
         protocols=["fair"],
         cases=["case_b"],
         propagate=True,
@@ -339,7 +345,7 @@ def test_places_do_not_depend_on_which_cases_are_asked_for() -> None:
         horizon=7,
         rng=np.random.default_rng(3),
     )
-    assert np.array_equal(alone.paths, both.paths)
+    assert np.array_equal(alone.paths["fair"], both.paths["fair"])
     assert np.array_equal(alone.noise, both.noise)
     assert np.array_equal(alone.shifted["fair"], both.shifted["fair"])
 

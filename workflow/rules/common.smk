@@ -15,6 +15,7 @@ from causaldq.errors import CausalDQError
 from causaldq.files import canonical_json
 from causaldq.loading import load_config
 from causaldq.plan import Plan
+from causaldq.report.catalogue import catalogue
 
 # Jobs run the Python that runs Snakemake, whether or not its environment is activated.
 os.environ.update(
@@ -32,7 +33,11 @@ ARTIFACTS = f"artifacts/{SETTINGS.profile}"
 RESULTS = f"results/{SETTINGS.profile}"
 LOGS = f"logs/{SETTINGS.profile}"
 
+FETCHED = f"{ARTIFACTS}/fetched/{{source}}.json"
 STREAMS = f"{ARTIFACTS}/streams/{{source}}.npz"
+STREAM_FACTS = f"{ARTIFACTS}/streams/{{source}}.json"
+EVENTS = f"{ARTIFACTS}/streams/{{source}}.events.npz"
+TIDY = f"{ARTIFACTS}/streams/{{source}}.parquet"
 INJECTED = f"{ARTIFACTS}/injected/{{scenario}}.npz"
 GRAPH = f"{ARTIFACTS}/graphs/{{source}}.npz"
 GRAPH_SUMMARY = f"{ARTIFACTS}/graphs/{{source}}.json"
@@ -42,6 +47,8 @@ CURVE = f"{ARTIFACTS}/curves/{{network}}.csv"
 THEORY = f"{RESULTS}/theory.json"
 THEORY_CURVES = f"{RESULTS}/theory_curves.csv"
 TRAINING = f"{RESULTS}/training.csv"
+CURVES = f"{RESULTS}/curves.csv"
+POLICY = f"{ARTIFACTS}/policies/{{run}}.zip"
 LIMITS = f"{ARTIFACTS}/limits/{{limits}}.json"
 RUN = f"{ARTIFACTS}/runs/{{run}}.csv"
 
@@ -60,9 +67,27 @@ def streams_of(scenario):
     return STREAMS.format(source=PLAN.source_of(scenario))
 
 
-def training_argument():
-    """The training summary, where networks are trained at all."""
-    return f"--training {TRAINING}" if PLAN.networks else ""
+def names(values):
+    """A wildcard's constraint: one of these names; nothing at all if there are none."""
+    return "|".join(values) or "(?!)"
+
+
+def input_of(source):
+    """What a recorded source is prepared from."""
+    wanted = SETTINGS.sources[source]
+    return wanted.file if wanted.kind == "own" else FETCHED.format(source=source)
+
+
+def given_path(source):
+    """The user's own files, which no rule makes; a change of them is noticed."""
+    path = getattr(SETTINGS.sources[source], "path", None)
+    return [path] if path else []
+
+
+def events_of(scenario):
+    """Recorded events that a scenario is measured on."""
+    source = PLAN.source_of(scenario)
+    return [EVENTS.format(source=source)] if SETTINGS.scenarios[scenario].events else []
 
 
 def checkpoints_of(run):
@@ -78,8 +103,8 @@ def checkpoint_arguments(run):
 
 
 wildcard_constraints:
-    source="|".join(SETTINGS.sources),
-    scenario="|".join(SETTINGS.scenarios),
+    source=names(SETTINGS.sources),
+    scenario=names(SETTINGS.scenarios),
     network=r"[a-z0-9_.]+",
     limits=r"[a-z0-9_.]+",
     run=r"[a-z0-9_.]+",

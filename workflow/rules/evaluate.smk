@@ -24,6 +24,7 @@ rule evaluate:
         injected=lambda w: INJECTED.format(scenario=PLAN.runs[w.run].scenario),
         limits=lambda w: LIMITS.format(limits=PLAN.limits_of(PLAN.runs[w.run])),
         checkpoints=lambda w: list(checkpoints_of(PLAN.runs[w.run]).values()),
+        events=lambda w: events_of(PLAN.runs[w.run].scenario),
     output:
         RUN,
     log:
@@ -32,24 +33,45 @@ rule evaluate:
         code=code_of("evaluate"),
         settings=lambda w: as_argument(PLAN.evaluate_job(w.run)),
         checkpoints=lambda w: checkpoint_arguments(PLAN.runs[w.run]),
+        events=lambda w, input: f"--events {input.events}" if input.events else "",
     shell:
         "python scripts/evaluate.py --settings {params.settings:q}"
         " --streams {input.streams} --injected {input.injected} --limits {input.limits}"
-        " {params.checkpoints} --output {output} --log {log}"
+        " {params.checkpoints} {params.events} --output {output} --log {log}"
+
+
+rule policy:
+    input:
+        streams=lambda w: streams_of(PLAN.runs[w.run].scenario),
+        limits=lambda w: LIMITS.format(limits=PLAN.limits_of(PLAN.runs[w.run])),
+        checkpoints=lambda w: list(checkpoints_of(PLAN.runs[w.run]).values()),
+    output:
+        POLICY,
+    log:
+        f"{LOGS}/policy/{{run}}.log",
+    params:
+        code=code_of("policy"),
+        settings=lambda w: as_argument(PLAN.policy_job(w.run)),
+        checkpoints=lambda w: checkpoint_arguments(PLAN.runs[w.run]),
+    shell:
+        "python scripts/policy.py --settings {params.settings:q} --streams {input.streams}"
+        " --limits {input.limits} {params.checkpoints} --output {output} --log {log}"
 
 
 rule aggregate:
     input:
         runs=expand(RUN, run=list(PLAN.runs)),
         limits=expand(LIMITS, limits=list(PLAN.limits)),
+        facts=expand(STREAM_FACTS, source=list(SETTINGS.sources)),
         published="data/reference/published.csv",
     output:
-        report(
+        add=report(
             f"{RESULTS}/add.csv",
             category="Delays",
             labels={"what": "all cells, tidy"},
             caption="../report/add.rst",
         ),
+        events=f"{RESULTS}/events.csv",
     log:
         f"{LOGS}/aggregate.log",
     params:
@@ -57,4 +79,5 @@ rule aggregate:
         settings=as_argument(SETTINGS),
     shell:
         "python scripts/aggregate.py --settings {params.settings:q} --runs {input.runs}"
-        " --limits {input.limits} --published {input.published} --output {output} --log {log}"
+        " --limits {input.limits} --facts {input.facts} --published {input.published}"
+        " --output {output.add} --events {output.events} --log {log}"

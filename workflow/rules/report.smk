@@ -1,84 +1,89 @@
 """What people read: tables, figures, the PDF, notebooks, the HTML report."""
 
+SHOWN = catalogue(SETTINGS)
 TABLES = expand(
     f"{RESULTS}/tables/{{name}}.{{kind}}",
-    name=[f"{SETTINGS.scenarios[name].table}_{name}" for name in PLAN.evaluated()]
-    + (["training"] if PLAN.networks else [])
-    + ["theory_values", "theory_errors"],
+    name=[table.name for table in SHOWN.tables],
     kind=["tex", "csv"],
 )
-FIGURES = [f"delay_{name}" for name in PLAN.evaluated()]
-FIGURES += [
-    f"training_{name}" for name in sorted({n.scenario for n in PLAN.networks.values()})
-]
-FIGURES += ["theory"]
-NOTEBOOKS = ["detection", "theory"]
+FIGURES = [figure.name for figure in SHOWN.figures]
 HAS_LATEX = shutil.which("latexmk") is not None
 DOCUMENT = [f"{RESULTS}/paper.pdf"] if HAS_LATEX else []
+TIDY_RESULTS = [
+    f"{RESULTS}/add.csv",
+    f"{RESULTS}/events.csv",
+    *([TRAINING, CURVES] if PLAN.networks else []),
+    *([THEORY, THEORY_CURVES] if SETTINGS.theory else []),
+]
+CLAIMS = [f"{RESULTS}/claims.csv"] if SETTINGS.theory else []
 
 
 rule tables:
     input:
-        add=f"{RESULTS}/add.csv",
-        training=[TRAINING] if PLAN.networks else [],
-        theory=THEORY,
-        claims="data/reference/claims.yaml",
+        tidy=TIDY_RESULTS,
     output:
         TABLES,
         headline=f"{RESULTS}/headline.md",
-        claims=report(
+    log:
+        f"{LOGS}/tables.log",
+    params:
+        code=code_of("tables"),
+        settings=as_argument(SETTINGS),
+        folder=f"{RESULTS}/tables",
+    shell:
+        "python scripts/tables.py --settings {params.settings:q} --tidy {input.tidy}"
+        " --folder {params.folder} --headline {output.headline} --log {log}"
+
+
+rule claims:
+    input:
+        claims="data/reference/claims.yaml",
+        theory=THEORY,
+    output:
+        report(
             f"{RESULTS}/claims.csv",
             category="Claims",
             labels={"what": "verdicts"},
             caption="../report/claims.rst",
         ),
     log:
-        f"{LOGS}/tables.log",
+        f"{LOGS}/claims.log",
     params:
-        code=code_of("tables"),
-        folder=lambda w, output: str(Path(output[0]).parent),
-        training=training_argument(),
+        code=code_of("claims"),
     shell:
-        "python scripts/tables.py --add {input.add} {params.training} --theory {input.theory}"
-        " --claims {input.claims} --verdicts {output.claims} --folder {params.folder}"
-        " --headline {output.headline} --log {log}"
+        "python scripts/claims.py --claims {input.claims} --theory {input.theory}"
+        " --output {output} --log {log}"
 
 
 rule figures:
     input:
-        add=f"{RESULTS}/add.csv",
-        curves=expand(CURVE, network=list(PLAN.networks)),
-        theory=THEORY_CURVES,
+        tidy=TIDY_RESULTS,
     output:
         pdf=expand(f"{RESULTS}/figures/{{name}}.pdf", name=FIGURES),
         png=[
             report(
-                f"{RESULTS}/figures/{name}.png",
-                category={"training": "Training", "theory": "Theory"}.get(
-                    name.split("_")[0], "Delays"
-                ),
-                labels={"what": name.replace("_", ", ")},
-                caption=f"../report/{name.split('_')[0]}.rst",
+                f"{RESULTS}/figures/{figure.name}.png",
+                category=figure.category,
+                labels={"what": figure.name.replace("_", " ")},
+                caption=f"../report/{figure.kind}.rst",
             )
-            for name in FIGURES
+            for figure in SHOWN.figures
         ],
     log:
         f"{LOGS}/figures.log",
     params:
         code=code_of("figures"),
-        folder=lambda w, output: str(Path(output.pdf[0]).parent),
+        settings=as_argument(SETTINGS),
+        folder=f"{RESULTS}/figures",
     shell:
-        "python scripts/figures.py --add {input.add} --curves {input.curves}"
-        " --theory {input.theory}"
+        "python scripts/figures.py --settings {params.settings:q} --tidy {input.tidy}"
         " --folder {params.folder} --log {log}"
 
 
 rule document:
     input:
         template="src/causaldq/report/templates/document.tex",
-        add=f"{RESULTS}/add.csv",
-        training=[TRAINING] if PLAN.networks else [],
-        theory=THEORY,
+        tidy=TIDY_RESULTS,
         tables=[path for path in TABLES if path.endswith(".tex")],
         figures=expand(f"{RESULTS}/figures/{{name}}.pdf", name=FIGURES),
     output:
@@ -92,21 +97,17 @@ rule document:
         f"{LOGS}/document.log",
     params:
         code=code_of("document"),
-        settings=as_argument(SETTINGS.report),
-        training=training_argument(),
+        settings=as_argument(SETTINGS),
     shell:
-        "python scripts/document.py --settings {params.settings:q} --add {input.add}"
-        " {params.training} --theory {input.theory}"
+        "python scripts/document.py --settings {params.settings:q} --tidy {input.tidy}"
         " --tables {input.tables} --figures {input.figures} --output {output} --log {log}"
 
 
 rule notebook:
     input:
         notebook="notebooks/{name}.ipynb",
-        add=f"{RESULTS}/add.csv",
+        tidy=TIDY_RESULTS,
         figures=rules.figures.output.png,
-        theory=THEORY,
-        theory_curves=THEORY_CURVES,
     output:
         report(
             f"{RESULTS}/notebooks/{{name}}.html",
@@ -122,7 +123,7 @@ rule notebook:
         kernel=1,
     params:
         code=code_of("notebook"),
-        results=lambda w, input: str(Path(input.add).parent),
+        results=RESULTS,
     shell:
         "python scripts/notebook.py --notebook {input.notebook} --results {params.results}"
         " --output {output} --log {log}"
@@ -132,8 +133,9 @@ rule everything_to_report:
     input:
         f"{RESULTS}/add.csv",
         TABLES,
+        CLAIMS,
         rules.figures.output,
-        expand(f"{RESULTS}/notebooks/{{name}}.html", name=NOTEBOOKS),
+        expand(f"{RESULTS}/notebooks/{{name}}.html", name=SHOWN.notebooks),
         DOCUMENT,
 
 

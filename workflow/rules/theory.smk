@@ -9,7 +9,7 @@ rule theory:
         f"{LOGS}/theory.log",
     params:
         code=code_of("theory"),
-        settings=as_argument(PLAN.theory_job()),
+        settings=lambda w: as_argument(PLAN.theory_job()),
     shell:
         "python scripts/theory.py --settings {params.settings:q}"
         " --output {output.checks} --curves {output.curves} --log {log}"

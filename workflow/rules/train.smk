@@ -26,7 +26,8 @@ rule summarise_training:
     input:
         curves=expand(CURVE, network=list(PLAN.networks)),
     output:
-        TRAINING,
+        summary=TRAINING,
+        curves=CURVES,
     log:
         f"{LOGS}/summarise_training.log",
     params:
@@ -34,4 +35,5 @@ rule summarise_training:
         confidence=SETTINGS.evaluation.confidence,
     shell:
         "python scripts/summarise_training.py --curves {input.curves}"
-        " --confidence {params.confidence} --output {output} --log {log}"
+        " --confidence {params.confidence} --output {output.summary} --tidy {output.curves}"
+        " --log {log}"

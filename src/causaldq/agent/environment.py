@@ -14,7 +14,8 @@ from causaldq.agent.settings import ShiftPlan, TrainingSettings
 from causaldq.agent.state import causal_state
 from causaldq.config import RewardSettings
 from causaldq.methods.local import LocalState, observe_local, start_local
-from causaldq.shifts import direction, pattern, shifted_streams
+from causaldq.shifts import direction, fixed_order, pattern, recorded_shift, shifted_streams
+from causaldq.sources.prepare import resample
 from causaldq.statistic import LocalStatistic
 from causaldq.streams.model import StreamModel
 from causaldq.types import Bools, Floats, Ints
@@ -35,16 +36,27 @@ class Episodes:
 def draw_episodes(
     model: StreamModel, plan: ShiftPlan, n: int, steps: int, rng: np.random.Generator
 ) -> Episodes:
-    """Each episode has its own values, change time, case, noise level and, if fair, places."""
-    values = model.in_control(n, steps, rng)
+    """Each episode has its own values, change time, case, noise level and, if fair, places.
+
+    Where there are recorded rows of the anomaly to train on, `paper` trains on them.
+    """
+    values = model.in_control(n, steps, rng, plan.protocol)
     change = rng.integers(plan.latest_change + 1, size=n)
-    shifted = shifted_streams(plan.protocol, n, model.p, plan.k, rng)
+    after = np.arange(steps) >= change[:, None]
+    records = model.records
+    if records is not None and len(records.anomalous) and plan.protocol == "paper":
+        mask, _ = recorded_shift(records.anomalous)
+        anomalous = resample(records.anomalous, n, steps, rng)
+        return Episodes(
+            np.where(after[:, :, None], anomalous, values), change, np.tile(mask, (n, 1))
+        )
+    order = fixed_order(plan.places, model.p, plan.seed)
+    shifted = shifted_streams(plan.protocol, n, plan.k, order, rng)
     case = rng.integers(len(plan.cases), size=n)
     signs = np.stack([pattern(name, shifted) for name in plan.cases])[case, np.arange(n)]
     sigma = np.asarray(plan.sigmas)[rng.integers(len(plan.sigmas), size=n)]
     noise = sigma[:, None] * rng.standard_normal((n, model.p))
     mean = plan.delta * direction(signs, model, plan.propagate) + noise
-    after = np.arange(steps) >= change[:, None]
     return Episodes(values + after[:, :, None] * mean[:, None, :], change, shifted)
 
 

@@ -1,13 +1,16 @@
 """Settings of a training run; light, so that planning needs no torch."""
 
 from causaldq.config import AgentSettings, Hyperparameters, LearnedMethod, StatisticSettings
-from causaldq.setting import Case, Protocol, Settings
+from causaldq.setting import Case, Places, Protocol, Settings
 
 
 class ShiftPlan(Settings):
     """Where, when and how far the means of training episodes shift."""
 
     protocol: Protocol
+    places: Places
+    seed: int
+    """Of the places that `paper` draws once."""
     k: int
     cases: list[Case]
     delta: float

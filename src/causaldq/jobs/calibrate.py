@@ -13,7 +13,13 @@ from causaldq.methods.base import Method, Truth
 from causaldq.monitor import statistics
 from causaldq.seeds import generator
 from causaldq.setting import Protocol
-from causaldq.shifts import direction, pattern, shifted_streams
+from causaldq.shifts import (
+    direction,
+    fixed_order,
+    pattern,
+    recorded_shift,
+    shifted_streams,
+)
 from causaldq.streams.model import StreamModel
 from causaldq.types import Floats
 
@@ -33,7 +39,7 @@ def run_calibrate(
         limits[protocol] = {}
         for cell in job.cells if job.cells is not None else [None]:
             simulated = shared or _in_control_statistics(job, protocol, method, model, cell)
-            if not (checkpoints or method.is_bound):
+            if model.records is None and not (checkpoints or method.is_bound):
                 # Without a network and without the truth, both protocols are the same run.
                 shared = simulated
             key = cell.key if cell else "*"
@@ -52,8 +58,10 @@ def _in_control_statistics(
     steps = int(job.calibration.arl0 * job.calibration.horizon_factor)
 
     def simulate(purpose: str, n: int) -> Floats:
-        # The same in-control values for every method on a source.
-        paths = model.in_control(n, steps, generator(job.seed, job.source, purpose))
+        # The same in-control values for every method on a source; recorded rows that check a
+        # limit are not those that set it.
+        source = generator(job.seed, job.source, purpose)
+        paths = model.in_control(n, steps, source, protocol, held_out=purpose == "fresh")
         rng = generator(job.seed, job.unit, protocol, purpose)
         truth = _imagined_truth(job, protocol, model, cell, n, rng) if method.is_bound else None
         return statistics(method, paths, truth, rng)
@@ -88,7 +96,11 @@ def _imagined_truth(
     """For bounds: the shifts they would be told of, so that they watch what they will watch."""
     if job.k is None:
         raise ValueError(f"{job.method} is a bound: its calibration needs k")
-    shifted = shifted_streams(protocol, n, model.p, job.k, rng)
+    if model.records is not None and len(model.records.test_anomalous):
+        mask, mean = recorded_shift(model.records.test_anomalous)
+        return Truth(np.tile(mask, (n, 1)), np.tile(mean, (n, 1)))
+    order = fixed_order(job.places, model.p, job.seed)
+    shifted = shifted_streams(protocol, n, job.k, order, rng)
     if cell is None:
         return Truth(shifted, shifted.astype(np.float64))
     signs = direction(pattern(cell.case, shifted), model, job.propagate)

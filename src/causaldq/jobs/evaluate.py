@@ -1,18 +1,26 @@
 """Delays of a run."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from causaldq.events import Events
 from causaldq.files import read_json, write_csv
 from causaldq.jobs.method import build_method
 from causaldq.jobs.settings import Cell, EvaluateJob
-from causaldq.methods.base import Truth
-from causaldq.monitor import delays
+from causaldq.methods.base import Method, Truth
+from causaldq.monitor import delays, event_delays
 from causaldq.seeds import generator
 from causaldq.shifts import InjectedSet
 from causaldq.streams.model import StreamModel
+
+RUN_COLUMNS = [
+    *("protocol", "setting", "sigma", "delta", "replication", "delay", "censored", "false_alarm"),
+    *("event", "in_control_steps"),
+]
+"""A row is a replication of a cell, or a run through an event, which then has a name."""
 
 
 def run_evaluate(
@@ -21,9 +29,13 @@ def run_evaluate(
     injected: Path,
     limits: Path,
     checkpoints: dict[str, Path],
+    events: Path | None,
     output: Path,
 ) -> None:
-    """Measure the delay of every replication in every cell, under both protocols."""
+    """Measure the delay of every replication in every cell, under both protocols.
+
+    Recorded events are measured at the limit of `fair`, which allows for memory in the rows.
+    """
     model = StreamModel.load(streams)
     sets = InjectedSet.load(injected)
     known = read_json(limits)
@@ -39,7 +51,7 @@ def run_evaluate(
             truths = [Truth(sets.shifted[protocol], mean) for mean in means]
             outcomes = delays(
                 method,
-                sets.paths,
+                sets.paths[protocol],
                 sets.change,
                 means,
                 list(truths) if method.is_bound else [None] * len(means),
@@ -61,4 +73,30 @@ def run_evaluate(
                 )
                 for cell, outcome in zip(cells, outcomes, strict=True)
             ]
-    write_csv(output, pd.concat(rows, ignore_index=True))
+    if job.events and events is not None and "fair" in job.protocols:
+        method = build_method(job, "fair", model, checkpoints)
+        if not method.is_bound:
+            rows.append(_events(job, method, Events.load(events), known["fair"]["*"]["limit"]))
+    table = pd.concat(rows, ignore_index=True) if rows else pd.DataFrame()
+    write_csv(output, table.reindex(columns=RUN_COLUMNS))
+
+
+def _events(job: EvaluateJob, method: Method[Any], events: Events, limit: float) -> pd.DataFrame:
+    """Delays on recorded events. Runs begin at different rows before the fault."""
+    which = np.repeat(np.arange(len(events)), job.replications)
+    change = events.change[which]
+    begun = generator(job.seed, job.scenario, "event starts")
+    start = np.floor(begun.random(len(which)) * (change // 2 + 1)).astype(np.int64)
+    rng = generator(job.seed, job.scenario, job.method, "events")
+    outcome = event_delays(method, events.values, which, start, change, limit, rng)
+    return pd.DataFrame(
+        {
+            "protocol": "fair",
+            "event": np.array(events.names)[which],
+            "replication": np.arange(len(which)),
+            "delay": outcome.delay,
+            "censored": outcome.missed.astype(int),
+            "false_alarm": outcome.false_alarms,
+            "in_control_steps": outcome.in_control_steps,
+        }
+    )

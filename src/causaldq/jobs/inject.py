@@ -2,22 +2,45 @@
 
 from pathlib import Path
 
+from causaldq.errors import DataError
 from causaldq.jobs.settings import InjectJob
 from causaldq.seeds import generator
-from causaldq.shifts import inject
+from causaldq.shifts import InjectedSet, fixed_order, inject, insert_anomaly
 from causaldq.streams.model import StreamModel
 
 
 def run_inject(job: InjectJob, streams: Path, output: Path) -> None:
     """Draw the test replications and the shifts that go into them."""
-    inject(
-        StreamModel.load(streams),
+    model = StreamModel.load(streams)
+    for key, value in (("m", job.m), ("k", job.k)):
+        if value > model.p:
+            raise DataError(
+                f"scenarios.{job.scenario}.{key}: {value} is not allowed here; the source has"
+                f" p = {model.p} streams, give at most that"
+            )
+    _injected(job, model).save(output)
+
+
+def _injected(job: InjectJob, model: StreamModel) -> InjectedSet:
+    rng = generator(job.seed, job.scenario, "injection")
+    if model.records is not None and len(model.records.test_anomalous):
+        return insert_anomaly(
+            model,
+            protocols=job.protocols,
+            case=job.cases[0],
+            replications=job.replications,
+            horizon=job.horizon,
+            rng=rng,
+        )
+    return inject(
+        model,
         k=job.k,
+        order=fixed_order(job.places, model.p, job.seed),
         protocols=job.protocols,
         cases=job.cases,
         propagate=job.propagate,
         replications=job.replications,
         in_control_steps=job.in_control_steps,
         horizon=job.horizon,
-        rng=generator(job.seed, job.scenario, "injection"),
-    ).save(output)
+        rng=rng,
+    )

@@ -4,10 +4,13 @@ from causaldq.config import (
     BaselineSettings,
     CalibrationSettings,
     DiscoverySettings,
+    FlareSource,
+    OwnSource,
     SimulationSource,
     StatisticSettings,
+    TepSource,
 )
-from causaldq.setting import Case, Protocol, Settings
+from causaldq.setting import Case, Places, Protocol, Settings
 
 
 class SimulateJob(Settings):
@@ -16,11 +19,24 @@ class SimulateJob(Settings):
     simulation: SimulationSource
 
 
+class FetchJob(Settings):
+    source: str
+    wanted: TepSource | FlareSource
+
+
+class PrepareJob(Settings):
+    seed: int
+    source: str
+    wanted: TepSource | FlareSource | OwnSource
+
+
 class InjectJob(Settings):
     seed: int
     scenario: str
+    m: int
     k: int
     protocols: list[Protocol]
+    places: Places
     cases: list[Case]
     propagate: bool
     replications: int
@@ -74,8 +90,18 @@ class CalibrateJob(MonitorSettings):
     cells: list[Cell] | None
     """Only for bounds whose statistic depends on the shift: one limit for each cell."""
     propagate: bool
+    places: Places
 
 
 class EvaluateJob(MonitorSettings):
     scenario: str
     cells: list[Cell]
+    events: bool
+    replications: int
+    """Runs through each recorded event, which start at different rows."""
+
+
+class PolicyJob(MonitorSettings):
+    """What a policy file remembers."""
+
+    source: str

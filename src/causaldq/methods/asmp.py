@@ -42,6 +42,9 @@ class Asmp(Method[LocalCusums]):
         np.put_along_axis(scores, streams, values * scale[streams], axis=1)
         return state.advanced(scores, self.settings.shift)
 
+    def contributions(self, state: LocalCusums) -> Floats:
+        return state.larger()
+
     def statistic(self, state: LocalCusums) -> Floats:
         """sqrt(W' Corr^-1 W)."""
         norm: Floats = np.linalg.norm(state.larger() @ self.whitening.T, axis=1)

@@ -29,6 +29,8 @@ class Problem:
     """Sensors."""
     statistic: StatisticSettings
     baselines: BaselineSettings
+    graphs: Bools | None = None
+    """(g, p, p), equally likely acyclic causal graphs; entry [i, j] says that i causes j."""
 
     @property
     def p(self) -> int:
@@ -56,11 +58,29 @@ class State:
         """Keep, drop or repeat replications."""
         return replace(self, **{f.name: _rows(getattr(self, f.name), rows) for f in fields(self)})
 
+    def put(self, rows: npt.NDArray[np.generic], other: Self) -> Self:
+        """Replace some replications by those of another state."""
+        return replace(
+            self,
+            **{
+                f.name: _put(getattr(self, f.name), rows, getattr(other, f.name))
+                for f in fields(self)
+            },
+        )
+
 
 def _rows(value: object, rows: npt.NDArray[np.generic]) -> object:
     if isinstance(value, np.ndarray):
         return value[rows]
     return value.take(rows)  # type: ignore[attr-defined]
+
+
+def _put(value: object, rows: npt.NDArray[np.generic], other: object) -> object:
+    if isinstance(value, np.ndarray):
+        value = value.copy()
+        value[rows] = other
+        return value
+    return value.put(rows, other)  # type: ignore[attr-defined]
 
 
 S = TypeVar("S", bound=State)
@@ -96,6 +116,10 @@ class Method(ABC, Generic[S]):
     @abstractmethod
     def statistic(self, state: S) -> Floats:
         """Alarm statistic (n,); an alarm is raised when it exceeds the limit."""
+
+    def contributions(self, state: S) -> Floats:
+        """How strongly each stream speaks for a shift (n, p), for the report of an alarm."""
+        raise NotImplementedError(f"{type(self).__name__} does not tell streams apart")
 
     def published_limit(self, in_control: Floats, settings: CalibrationSettings) -> float:
         """Limit of the `paper` protocol, given in-control statistics (paths, steps).

@@ -55,6 +55,9 @@ class Cmab(Method[CmabState]):
         evidence = self.local.update(state.evidence, streams, values)
         return CmabState(evidence, *self._posterior(evidence), state.steps + 1)
 
+    def contributions(self, state: CmabState) -> Floats:
+        return state.mean * state.evidence.h
+
     def statistic(self, state: CmabState) -> Floats:
         """mu' V^-1 mu over everything ever read; V^-1 mu is h."""
         value: Floats = (state.mean * state.evidence.h).sum(axis=1)

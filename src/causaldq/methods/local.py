@@ -42,6 +42,9 @@ class LocalMethod(Method[LocalState]):
     ) -> LocalState:
         return observe_local(self.local, state, streams, values)
 
+    def contributions(self, state: LocalState) -> Floats:
+        return state.contributions
+
     def statistic(self, state: LocalState) -> Floats:
         if self.alarm == "mixture":
             q = self.mixture_share

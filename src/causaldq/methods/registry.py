@@ -26,3 +26,8 @@ INDEX_METHODS: dict[str, type[Method[Any]]] = {
     "full_observation": FullObservation,
     "cusum": Cusum,
 }
+
+
+def is_bound(method: str) -> bool:
+    """Whether a method uses the truth: a yardstick, not a competitor."""
+    return method in INDEX_METHODS and INDEX_METHODS[method].is_bound

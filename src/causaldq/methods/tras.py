@@ -76,5 +76,8 @@ class Tras(Method[LocalCusums]):
         np.put_along_axis(downward, streams, read.downward, axis=1)
         return LocalCusums(upward, downward)
 
+    def contributions(self, state: LocalCusums) -> Floats:
+        return state.larger()
+
     def statistic(self, state: LocalCusums) -> Floats:
         return sum_of_largest(state.larger(), self.settings.summed_streams or self.problem.m)

@@ -66,5 +66,8 @@ class Tssrp(Method[TssrpState]):
             np.logaddexp(state.downward, 0.0) - gain - allowance,
         )
 
+    def contributions(self, state: TssrpState) -> Floats:
+        return state.together()
+
     def statistic(self, state: TssrpState) -> Floats:
         return sum_of_largest(state.together(), self.settings.summed_streams or self.problem.m)

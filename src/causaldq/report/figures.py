@@ -13,9 +13,9 @@ import numpy as np
 import pandas as pd
 from matplotlib.ticker import FuncFormatter, NullLocator
 
-from causaldq.evaluation.aggregate import is_bound
 from causaldq.evaluation.training import epochs_to_final
 from causaldq.files import write_atomically
+from causaldq.methods.registry import is_bound
 from causaldq.report.labels import label
 
 COLOURS = plt.get_cmap("tab10").colors
@@ -98,6 +98,54 @@ def delay_figure(rows: pd.DataFrame) -> Any:
         axes[1, 0].set_ylabel("delay over the oracle set's")
     handles, names = axes[0, 0].get_legend_handles_labels()
     figure.legend(handles, names, loc="outside right center", fontsize=8)
+    return figure
+
+
+def bar_figure(rows: pd.DataFrame) -> Any:
+    """Delay of every method at the only shift there is, with 95% intervals, a panel a protocol."""
+    panels = list(rows.groupby(["protocol", "setting"], sort=False))
+    methods = list(rows["method"].unique())[::-1]
+    figure, axes = plt.subplots(
+        1,
+        len(panels),
+        figsize=(3.8 * len(panels) + 1.2, 0.28 * len(methods) + 1.0),
+        squeeze=False,
+        sharey=True,
+    )
+    for axis, ((protocol, setting), panel) in zip(axes[0], panels, strict=True):
+        by_method = panel.set_index("method").reindex(methods)
+        places = np.arange(len(methods))
+        colours = ["black" if is_bound(method) else COLOURS[0] for method in methods]
+        axis.hlines(places, by_method["ci_low"], by_method["ci_high"], color=colours)
+        axis.scatter(by_method["add"], places, color=colours, s=18, zorder=3)
+        published = by_method["published_add"]
+        axis.scatter(published, places, marker="|", color="grey", s=60)
+        axis.set_yticks(places, [label(method) for method in methods])
+        axis.set_xlim(left=0)
+        axis.set_title(f"{label(str(protocol))}, {label(str(setting))}")
+        axis.set_xlabel("average detection delay (steps); grey: published")
+    return figure
+
+
+def event_figure(rows: pd.DataFrame) -> Any:
+    """Events by methods: the darker, the later the alarm; a cross where most runs had none."""
+    from causaldq.report.tables import event_label
+
+    events, methods = list(rows["event"].unique()), list(rows["method"].unique())
+    table = rows.set_index(["event", "method"])
+    delays = table["delay"].unstack().loc[events, methods].to_numpy()
+    missed = table["missed"].unstack().loc[events, methods].to_numpy()
+    figure, axis = plt.subplots(figsize=(0.62 * len(methods) + 3.8, 0.24 * len(events) + 1.4))
+    shades = axis.imshow(np.log10(delays), aspect="auto", cmap="viridis_r", vmin=0)
+    for (row, column), share in np.ndenumerate(missed):
+        if share > 0.5:
+            axis.text(column, row, "×", ha="center", va="center", color="white")
+    axis.set_xticks(range(len(methods)), [label(m) for m in methods], rotation=40, ha="right")
+    axis.set_yticks(range(len(events)), [event_label(event) for event in events])
+    axis.tick_params(length=0)
+    ticks = [t for t in (1, 3, 10, 30, 100, 300, 1000) if t <= delays.max()]
+    bar = figure.colorbar(shades, ax=axis, ticks=np.log10(ticks), label="delay (readings)")
+    bar.ax.set_yticklabels([f"{tick:g}" for tick in ticks])
     return figure
 
 

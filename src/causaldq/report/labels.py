@@ -14,6 +14,8 @@ LABELS = {
     "cusum": "CUSUM, all known",
     "case_a": "case (a)",
     "case_b": "case (b)",
+    "tep": "Tennessee Eastman",
+    "sfd": "solar flares",
     "paper": "the paper's protocol",
     "fair": "fair protocol",
 }

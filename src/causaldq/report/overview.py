@@ -9,7 +9,7 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
 
-from causaldq.config import Config
+from causaldq.config import Config, SimulationSource
 from causaldq.evaluation.calibration import limit_for
 from causaldq.methods.base import Problem
 from causaldq.methods.greedy import Greedy
@@ -24,7 +24,10 @@ def draw_overview(
 ) -> None:
     """Which streams were read, what they showed, and when the alarm was raised."""
     rng = generator(config.seed, source, "overview")
-    model = simulate(config.sources[source], rng)
+    wanted = config.sources[source]
+    if not isinstance(wanted, SimulationSource):
+        raise TypeError(f"{source} is not simulated")
+    model = simulate(wanted, rng)
     method = Greedy(Problem(model.covariance, m, config.statistic, config.baselines))
     limit = limit_for(
         statistics(method, model.in_control(200, 800, rng), None, rng), config.calibration.arl0

@@ -22,6 +22,7 @@ FIGURE_CAPTION = (
     " dotted line, which bounds the error without any theorem. Causal: entropy of the masked"
     " actions; soft: of all; plain: none, as the non-causal agent of the paper's experiments."
 )
+PARTS = ("theory_values", "theory_errors")
 AGENTS = {"causal": "causal entropy", "soft": "entropy of all actions", "plain": "no entropy"}
 
 
@@ -53,7 +54,7 @@ def theory_table(checks: list[dict[str, Any]]) -> str:
 def parts(checks: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
     """Two tables of a page each: what is said of values, and what of errors and time."""
     first = next(i for i, check in enumerate(checks) if check["place"] == "Corollary 1")
-    return {"theory_values": checks[:first], "theory_errors": checks[first:]}
+    return dict(zip(PARTS, (checks[:first], checks[first:]), strict=True))
 
 
 def counterexamples(checks: list[dict[str, Any]]) -> str:

@@ -15,7 +15,6 @@ import numpy as np
 import pandas as pd
 
 from causaldq.errors import DataError
-from causaldq.setting import Protocol
 from causaldq.types import Bools, Floats
 
 KEYS = ("window", "label", "step")
@@ -304,60 +303,6 @@ def window_values(table: pd.DataFrame, window: str) -> tuple[str, Floats]:
     if not np.isfinite(values).all():
         raise DataError(f"window {window!r} has gaps; fill them first")
     return str(rows["label"].iloc[0]), values
-
-
-# --- quiet and flare rows together -------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class FlareSet:
-    """A quiet window into which rows of a flare window were inserted."""
-
-    values: Floats
-    """(steps, p)."""
-    flare: Bools
-    """(steps,), which rows are those of the flare window."""
-    first: int
-    """Index of the first inserted row: the change."""
-
-
-def flare_set(
-    table: pd.DataFrame,
-    quiet: str,
-    flare: str,
-    inserted: int,
-    protocol: Protocol,
-    rng: np.random.Generator,
-) -> FlareSet:
-    """Window `quiet` of a table with rows of window `flare` in it; see `insert_rows`."""
-    quiet_label, before = window_values(table, quiet)
-    flare_label, after = window_values(table, flare)
-    if quiet_label != QUIET:
-        raise DataError(f"window {quiet!r} is labelled {quiet_label}; give a quiet one (Q)")
-    if flare_label == QUIET:
-        raise DataError(f"window {flare!r} is labelled Q; give one before a flare (B, C, M, X)")
-    if inserted > len(after):
-        raise DataError(f"window {flare!r} has {len(after)} rows, fewer than {inserted} to insert")
-    return insert_rows(before, after, inserted, protocol, rng)
-
-
-def insert_rows(
-    quiet: Floats, flare: Floats, inserted: int, protocol: Protocol, rng: np.random.Generator
-) -> FlareSet:
-    """Quiet rows (n, p) with `inserted` of the flare rows in one block at a random place.
-
-    `paper`: rows drawn without replacement, in random order. `fair`: consecutive rows from a
-    random start, so that they keep their order and their autocorrelation.
-    """
-    if protocol == "paper":
-        rows = rng.choice(len(flare), inserted, replace=False)
-    else:
-        rows = rng.integers(len(flare) - inserted + 1) + np.arange(inserted)
-    first = int(rng.integers(len(quiet) + 1))
-    values = np.concatenate([quiet[:first], flare[rows], quiet[first:]])
-    mask = np.zeros(len(values), np.bool_)
-    mask[first : first + inserted] = True
-    return FlareSet(values, mask, first)
 
 
 def _one_line(text: str) -> str:

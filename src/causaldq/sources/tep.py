@@ -14,7 +14,6 @@ import numpy as np
 import pandas as pd
 
 from causaldq.errors import DataError
-from causaldq.files import write_atomically
 from causaldq.types import Floats
 
 Split = Literal["train", "test"]
@@ -87,6 +86,31 @@ COLUMNS: tuple[str, ...] = tuple(variable.id for variable in VARIABLES)
 
 PAPER_STREAMS: tuple[str, ...] = COLUMNS[2:]
 """The paper's p = 50: columns 5 to 55 of the file of Rieth et al., xmeas_3..41 and xmv_1..11."""
+
+FAULTS: dict[int, str] = {
+    1: "A/C feed ratio, step",
+    2: "B in feed, step",
+    3: "D feed temperature, step",
+    4: "reactor cooling water, step",
+    5: "condenser cooling water, step",
+    6: "A feed lost",
+    7: "C header pressure lost",
+    8: "feed composition, random",
+    9: "D feed temperature, random",
+    10: "C feed temperature, random",
+    11: "reactor cooling water, random",
+    12: "condenser cooling water, random",
+    13: "reaction kinetics, drift",
+    14: "reactor cooling valve, sticking",
+    15: "condenser cooling valve, sticking",
+    16: "unknown",
+    17: "unknown",
+    18: "unknown",
+    19: "unknown",
+    20: "unknown",
+    21: "stream 4 valve, stuck",
+}
+"""Where each fault originates, after table 8 of Downs and Vogel (1993) and Chiang et al. (2001)."""
 
 KEYS = ("dataset", "fault", "run", "sample", "split")
 
@@ -267,31 +291,6 @@ def _joined(parts: Iterable[pd.DataFrame]) -> pd.DataFrame:
     table = pd.concat(frames, ignore_index=True)
     order = ["split", "fault", "run", "sample"]
     return table.sort_values(order, kind="stable", ignore_index=True)
-
-
-def write_table(path: Path, table: pd.DataFrame) -> None:
-    """Keep a tidy table as Parquet."""
-
-    def write(temporary: Path) -> None:
-        table.to_parquet(temporary, engine="pyarrow", index=False)
-
-    write_atomically(path, write)
-
-
-def read_table(path: Path) -> pd.DataFrame:
-    """A tidy table that `write_table` has kept."""
-    try:
-        table = pd.read_parquet(path, engine="pyarrow")
-    except FileNotFoundError:
-        raise DataError(f"{path} does not exist; run the rule that makes it") from None
-    except (OSError, ValueError) as error:
-        raise DataError(
-            _one_line(f"{path} is damaged ({error}); delete it and run again")
-        ) from None
-    missing = [column for column in (*KEYS, *COLUMNS) if column not in table.columns]
-    if missing:
-        raise DataError(f"{path} has no column {missing[0]!r}; delete it and run again")
-    return table
 
 
 def in_control_rows(
