@@ -1,6 +1,7 @@
 """python -m causaldq: small tools around the pipeline."""
 
 import json
+import os
 import sys
 from dataclasses import asdict
 from pathlib import Path
@@ -84,6 +85,9 @@ def monitor(
                     break
     except CausalDQError as error:
         raise SystemExit(f"{type(error).__name__}: {error}") from None
+    except BrokenPipeError:
+        # Whoever reads our output has seen enough.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except (OSError, UnicodeDecodeError) as error:
         raise SystemExit(f"{place} cannot be read: {error}") from None
     raise SystemExit(ALARMED if alarms else 0)

@@ -21,7 +21,7 @@ from pydantic import ValidationError
 from causaldq.errors import DataError
 from causaldq.files import canonical_json, write_bytes
 from causaldq.jobs.method import build_method
-from causaldq.jobs.settings import MonitorSettings, PolicyJob
+from causaldq.jobs.settings import PolicyJob
 from causaldq.methods.base import Method, State
 from causaldq.seeds import generator
 from causaldq.streams.model import StreamModel
@@ -72,7 +72,7 @@ class Policy:
                         if part in archive.namelist():
                             (folder / part).write_bytes(archive.read(part))
                 content = json.loads((folder / SETTINGS).read_text())
-                job = MonitorSettings.model_validate(content["job"])
+                job = PolicyJob.model_validate(content["job"])
                 limit = float(content["limit"])
             except (FileNotFoundError, IsADirectoryError):
                 raise DataError(f"{path} is no policy file; snakemake makes them") from None
