@@ -21,7 +21,7 @@ from causaldq.setting import (
     Settings,
     Share,
 )
-from causaldq.sources.own import OwnSettings
+from causaldq.sources.settings import OwnSettings
 from causaldq.theory.settings import TheorySettings
 
 

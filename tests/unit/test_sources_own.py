@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from causaldq.errors import DataError
-from causaldq.sources.own import OwnData, OwnSettings, read_own
+from causaldq.sources.own import OwnData, read_own
+from causaldq.sources.settings import OwnSettings
 
 ROWS, NAMES = 12, ("flow", "level", "heat")
 VALUES = np.random.default_rng(1).normal([5, 0, -3], [1, 2, 0.1], size=(ROWS, 3)).round(4)

@@ -12,7 +12,6 @@ from typing import ClassVar, Generic, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import chdtri
 
 from causaldq.config import BaselineSettings, CalibrationSettings, StatisticSettings
 from causaldq.evaluation.calibration import limit_for
@@ -129,6 +128,8 @@ class Method(ABC, Generic[S]):
         """
         if self.publishes_run_length:
             return limit_for(in_control, settings.arl0)
+        from scipy.special import chdtri  # slow to import, and rarely needed
+
         return float(chdtri(self.problem.p, 1.0 - settings.nominal_level))
 
 
