@@ -9,9 +9,10 @@ import numpy as np
 import torch
 
 from causaldq.agent.environment import build_environment, draw_episodes
+from causaldq.agent.learner import Learner
 from causaldq.agent.replay import Replay
 from causaldq.agent.settings import TrainingSettings
-from causaldq.agent.train import Learner, train
+from causaldq.agent.train import train
 from causaldq.seeds import generator
 from causaldq.streams.model import StreamModel
 from causaldq.types import Floats

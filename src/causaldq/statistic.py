@@ -12,7 +12,8 @@ directions: the normalised form. The raw form, h' J^-1 h = mu' J mu with the pos
 mu = J^-1 h, is what the paper prints; its stationary law is chi-square / (2 - lambda).
 """
 
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -23,7 +24,10 @@ from causaldq.types import Floats, Ints
 
 @dataclass(frozen=True)
 class Evidence:
-    """h, J and K for n replications; J and K keep only diagonals if streams are independent."""
+    """h, J and K for n replications; J and K keep only diagonals if streams are independent.
+
+    A matrix that nobody asks for is not kept: it is then empty, (n, 0).
+    """
 
     h: Floats
     """(n, p)"""
@@ -44,40 +48,50 @@ class Evidence:
 class LocalStatistic:
     """Updates evidence and reads statistics from it, batched over replications."""
 
-    def __init__(self, covariance: Floats, settings: StatisticSettings) -> None:
+    def __init__(
+        self, covariance: Floats, settings: StatisticSettings, *, with_mean: bool = True
+    ) -> None:
+        """Without the mean, the normalised form needs no J."""
         self.covariance = covariance
         self.settings = settings
         self.independent = bool(np.all(covariance == np.diag(np.diag(covariance))))
-        self.ridge = settings.ridge * np.eye(len(covariance))
+        self.keeps_j = with_mean or settings.form == "raw"
+        self.keeps_k = settings.form == "normalised"
 
     def start(self, n: int) -> Evidence:
         """Nothing observed yet."""
         p = len(self.covariance)
         shape = (n, p) if self.independent else (n, p, p)
-        return Evidence(np.zeros((n, p)), np.zeros(shape), np.zeros(shape))
+        return Evidence(
+            np.zeros((n, p)),
+            np.zeros(shape if self.keeps_j else (n, 0)),
+            np.zeros(shape if self.keeps_k else (n, 0)),
+        )
 
     def update(self, evidence: Evidence, streams: Ints, values: Floats) -> Evidence:
         """Take in the values (n, m) of the streams (n, m) read at this step."""
         keep = 1.0 - self.settings.decay
-        h = keep * evidence.h
-        j = keep * evidence.j
-        k = keep**2 * evidence.k
-        rows = np.arange(len(h))[:, None]
+        n, p = evidence.h.shape
+        # Places in the arrays laid out flat: numpy adds there much faster than at rows and columns.
+        place = np.arange(0, n * p, p)[:, None] + streams
         if self.independent:
             precision = 1.0 / np.diag(self.covariance)[streams]
-            h[rows, streams] += precision * values
-            j[rows, streams] += precision
-            k[rows, streams] += precision
+            seen, matrix_place = precision * values, place
         else:
-            block = np.linalg.inv(self.covariance[streams[:, :, None], streams[:, None, :]])
-            h[rows, streams] += (block @ values[:, :, None])[:, :, 0]
-            place = (rows[:, :, None], streams[:, :, None], streams[:, None, :])
-            j[place] += block
-            k[place] += block
-        return replace(evidence, h=h, j=j, k=k)
+            block = self.covariance[streams[:, :, None], streams[:, None, :]]
+            precision = inverse_positive(block)
+            seen = (precision @ values[:, :, None])[:, :, 0]
+            matrix_place = p * place[:, :, None] + streams[:, None, :]
+        return Evidence(
+            h=_faded(evidence.h, keep, place, seen),
+            j=_faded(evidence.j, keep, matrix_place, precision) if self.keeps_j else evidence.j,
+            k=_faded(evidence.k, keep**2, matrix_place, precision) if self.keeps_k else evidence.k,
+        )
 
     def mean(self, evidence: Evidence) -> Floats:
         """mu_n, the posterior mean of each stream (n, p); 0 where nothing was observed."""
+        if not self.keeps_j:
+            raise ValueError("this local statistic was made without the mean")
         return self._solve(evidence.j, evidence.h)
 
     def contributions(self, evidence: Evidence) -> Floats:
@@ -88,5 +102,84 @@ class LocalStatistic:
     def _solve(self, matrix: Floats, h: Floats) -> Floats:
         if self.independent:
             return h / (matrix + self.settings.ridge)
-        solution = np.linalg.solve(matrix + self.ridge, h[:, :, None])
-        return np.asarray(solution[:, :, 0], np.float64)
+        return solve_positive(matrix, self.settings.ridge, h)
+
+
+def _faded(before: Floats, keep: float, place: Ints, added: Floats) -> Floats:
+    """keep * before, plus what is added at some places of the flat array."""
+    after = keep * before
+    after.reshape(-1)[place] += added
+    return after
+
+
+SMALL = 16
+"""Below this size numpy's general routines, a loop in C, beat Cholesky factors in a Python loop."""
+
+
+def solve_positive(matrices: Floats, ridge: float, h: Floats) -> Floats:
+    """x (n, p) with (A + ridge I) x = h, for symmetric positive definite A (n, p, p).
+
+    A Cholesky factor takes half the work of the LU factor of a general solver.
+    """
+    if h.shape[1] < SMALL:
+        solved = np.linalg.solve(matrices + ridge * np.eye(h.shape[1]), h[:, :, None])
+        return np.asarray(solved[:, :, 0], np.float64)
+    from scipy.linalg.lapack import dposv  # slow to import; small problems do without
+
+    solution = h.copy()
+    for matrix, row in zip(_with_ridge(matrices, ridge), solution, strict=True):
+        *_, failed = dposv(matrix, row, overwrite_a=True, overwrite_b=True)
+        _refuse(failed)
+    return solution
+
+
+def inverse_positive(matrices: Floats) -> Floats:
+    """A^-1 (n, p, p) of symmetric positive definite A."""
+    if matrices.shape[1] < SMALL:
+        return np.asarray(np.linalg.inv(matrices), np.float64)
+    inverses = np.empty_like(matrices)
+    for factor, inverse in zip(_inverse_factors(matrices, 0.0), inverses, strict=True):
+        np.matmul(factor.T, factor, out=inverse)
+    return inverses
+
+
+def posterior(matrices: Floats, ridge: float, h: Floats) -> tuple[Floats, Floats]:
+    """x (n, p) with (A + ridge I) x = h, and the diagonal of (A + ridge I)^-1, (n, p)."""
+    if h.shape[1] < SMALL:
+        inverses = np.linalg.inv(matrices + ridge * np.eye(h.shape[1]))
+        return (inverses @ h[:, :, None])[:, :, 0], np.einsum("nii->ni", inverses)
+    solution, diagonal = np.empty_like(h), np.empty_like(h)
+    for row, factor in enumerate(_inverse_factors(matrices, ridge)):
+        solution[row] = (factor @ h[row]) @ factor
+        np.einsum("ij,ij->j", factor, factor, out=diagonal[row])
+    return solution, diagonal
+
+
+def _inverse_factors(matrices: Floats, ridge: float) -> Iterator[Floats]:
+    """F = L^-1 (p, p), so that F'F is the inverse, for each A + ridge I = L L' in turn."""
+    from scipy.linalg.lapack import dpotrf, dtrtri
+
+    for matrix in _with_ridge(matrices, ridge):
+        factor, failed = dpotrf(matrix, overwrite_a=True)
+        _refuse(failed)
+        inverse, failed = dtrtri(factor, overwrite_c=True)
+        _refuse(failed)
+        yield inverse.T
+
+
+def _with_ridge(matrices: Floats, ridge: float) -> Iterator[Floats]:
+    """A + ridge I for each A in turn, in the same place, laid out as LAPACK wants it.
+
+    LAPACK counts along columns, and a symmetric matrix is its own transpose.
+    """
+    work = np.empty(matrices.shape[1:], order="F")
+    diagonal = np.einsum("ii->i", work)
+    for matrix in matrices:
+        work.T[:] = matrix
+        diagonal += ridge
+        yield work
+
+
+def _refuse(failed: int) -> None:
+    if failed:
+        raise np.linalg.LinAlgError("the precision of the streams is not positive definite")

@@ -59,6 +59,8 @@ def training_settings() -> Callable[..., TrainingSettings]:
             "statistic": DEFAULTS["statistic"],
             "plan": {
                 "protocol": "fair",
+                "places": "first",
+                "seed": 7,
                 "k": 2,
                 "cases": ["case_a", "case_b"],
                 "delta": 1.0,

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Callable
 from itertools import combinations, permutations
-from typing import Any
 
 import numpy as np
 import pytest
@@ -14,18 +13,19 @@ from scipy.stats import chisquare
 from torch import nn
 
 from causaldq.agent.environment import Episodes, build_environment
-from causaldq.agent.network import (
+from causaldq.agent.learner import (
+    Learner,
     causal_entropy,
     double_q_target,
     q_network,
     set_value,
-    top_streams,
 )
-from causaldq.agent.replay import Replay
+from causaldq.agent.network import Perceptron, top_streams
+from causaldq.agent.replay import Batch, Replay
 from causaldq.agent.reward import reward, reward_shares, with_overrides
 from causaldq.agent.settings import TrainingSettings
 from causaldq.agent.state import causal_state, causal_statistic
-from causaldq.agent.train import Learner, explore
+from causaldq.agent.train import explore
 from causaldq.config import LearnedMethod, RewardSettings, StatisticSettings
 from causaldq.methods.local import observe_local, start_local
 from causaldq.statistic import LocalStatistic
@@ -43,10 +43,6 @@ def softmax(q: Values, temperature: float) -> Values:
 def slow_entropy(q: Values, mask: Values, temperature: float) -> float:
     policy = softmax(q, temperature)
     return -sum(c * pi * math.log(pi) for c, pi in zip(mask, policy, strict=True))
-
-
-def doubles(*values: Any) -> list[torch.Tensor]:
-    return [torch.tensor(value, dtype=torch.float64) for value in values]
 
 
 # --- state -----------------------------------------------------------------------------
@@ -112,7 +108,7 @@ def test_causal_entropy_is_the_masked_sum(
     q: Values, temperature: float, data: st.DataObject
 ) -> None:
     mask = data.draw(st.lists(st.sampled_from([0.0, 1.0]), min_size=len(q), max_size=len(q)))
-    found = causal_entropy(*doubles([q, q], [mask, [1.0] * len(q)]), temperature)
+    found, _ = causal_entropy(np.array([q, q]), np.array([mask, [1.0] * len(q)]), temperature)
     assert found[0].item() == pytest.approx(slow_entropy(q, mask, temperature), abs=1e-12)
     # with everything in the mask it is Shannon's entropy
     policy = np.array(softmax(q, temperature))
@@ -120,20 +116,15 @@ def test_causal_entropy_is_the_masked_sum(
 
 
 def test_causal_entropy_survives_a_sure_policy() -> None:
-    q = torch.tensor([[1000.0, 0.0, 0.0]], requires_grad=True)
-    entropy = causal_entropy(q, torch.tensor([[1.0, 1.0, 0.0]]), 0.05)
-    entropy.sum().backward()
-    assert entropy.item() == 0.0
-    assert q.grad is not None
-    assert torch.isfinite(q.grad).all()
+    q = np.array([[1000.0, 0.0, 0.0]], np.float32)
+    entropy, gradient = causal_entropy(q, np.array([[1.0, 1.0, 0.0]], np.float32), 0.05)
+    assert entropy.tolist() == [0.0]
+    assert np.isfinite(gradient).all()
 
 
 def entropy_gradient(q: Values, mask: Values, temperature: float) -> Values:
-    (tensor,) = doubles([q])
-    tensor.requires_grad_()
-    causal_entropy(tensor, *doubles([mask]), temperature).sum().backward()
-    assert tensor.grad is not None
-    return [float(g) for g in tensor.grad[0]]
+    _, gradient = causal_entropy(np.array([q]), np.array([mask]), temperature)
+    return [float(g) for g in gradient[0]]
 
 
 def printed_gradient(q: Values, mask: Values, temperature: float) -> Values:
@@ -191,17 +182,16 @@ def test_the_dropped_term_is_not_small() -> None:
 )
 def test_top_m_is_the_best_set_and_prefers_lower_indices(q: Values, data: st.DataObject) -> None:
     m = data.draw(st.integers(1, len(q)))
-    (tensor,) = doubles([q])
-    found = top_streams(tensor, m)
+    found = top_streams(np.array([q]), m)
     sets = list(combinations(range(len(q)), m))
     values = [sum(q[i] for i in chosen) / m for chosen in sets]
-    assert set_value(tensor, found).item() == pytest.approx(max(values))
+    assert set_value(np.array([q]), found).tolist() == pytest.approx([max(values)])
     # combinations come in lexical order, so the first of the best has the lowest indices
     assert tuple(found[0].tolist()) == sets[int(np.argmax(np.round(values, 9)))]
 
 
 def test_the_lowest_of_many_equals_are_taken() -> None:
-    assert top_streams(torch.zeros(1, 400), 5).tolist() == [[0, 1, 2, 3, 4]]
+    assert top_streams(np.zeros((1, 400)), 5).tolist() == [[0, 1, 2, 3, 4]]
 
 
 # --- exploration -----------------------------------------------------------------------
@@ -362,15 +352,25 @@ def test_the_environment_rewards_from_the_change_on(
 
 
 def test_the_online_network_picks_and_the_target_network_values() -> None:
-    online = [[5.0, 1.0, 4.0, 0.0], [0.0, 1.0, 2.0, 3.0]]
-    target = [[1.0, 9.0, 3.0, 9.0], [8.0, 8.0, -2.0, 4.0]]
-    shares = [[0.5, -1.0], [2.0, 0.0]]
-    found = double_q_target(*doubles(shares, online, target, [0.25, 0.0]), 0.8)
+    online = np.array([[5.0, 1.0, 4.0, 0.0], [0.0, 1.0, 2.0, 3.0]])
+    target = np.array([[1.0, 9.0, 3.0, 9.0], [8.0, 8.0, -2.0, 4.0]])
+    shares = np.array([[0.5, -1.0], [2.0, 0.0]])
+    found = double_q_target(shares, online, target, np.array([0.25, 0.0]), 0.8)
     # row 0 picks 0 and 2, worth (1 + 3) / 2; row 1 picks 2 and 3, worth (-2 + 4) / 2
     assert found.tolist() == [
         pytest.approx([0.5 + 1.6 + 0.25, -1.0 + 1.6 + 0.25]),
         pytest.approx([2.0 + 0.8, 0.8]),
     ]
+
+
+@pytest.mark.parametrize("m", [1, 3, 4])
+def test_the_target_of_any_number_of_sensors(m: int) -> None:
+    rng = np.random.default_rng(m)
+    online, target, shares = rng.random((5, 4)), rng.random((5, 4)), rng.random((5, m))
+    best = np.argsort(-online, axis=1)[:, :m]
+    value = np.array([target[row, best[row]].mean() for row in range(5)])
+    found = double_q_target(shares, online, target, np.zeros(5), 0.5)
+    np.testing.assert_allclose(found, shares + 0.5 * value[:, None])
 
 
 STATES, STREAMS, M = 3, 4, 2
@@ -385,16 +385,14 @@ BATCH = [  # state, next state, selected, shares, mask
 DISCOUNT, ALPHA, RATE, TAU = 0.8, 0.3, 0.05, 0.7
 
 
-def a_table(values: list[Values]) -> nn.Sequential:
-    """A network that looks Q up: states come one-hot."""
-    layer = nn.Linear(STATES, STREAMS, bias=False, dtype=torch.float64)
-    with torch.no_grad():
-        layer.weight.copy_(torch.tensor(values, dtype=torch.float64).T)
-    return nn.Sequential(layer)
+def a_table(values: list[Values]) -> Perceptron:
+    """A network that looks Q up, as states come one-hot: the sum of a weight and a bias."""
+    biases = np.array([0.1, -0.2, 0.3, -0.4])
+    return Perceptron(((np.array(values) - biases, biases),))
 
 
-def table_of(network: nn.Sequential) -> np.ndarray:
-    return np.array(network[0].weight.detach().T.tolist())
+def table_of(network: Perceptron) -> np.ndarray:
+    return network(np.eye(STATES))
 
 
 def a_learner(
@@ -405,26 +403,17 @@ def a_learner(
         agent={"reward": {"credit": credit}, "target_every": 2},
         hyperparameters={"discount": DISCOUNT, "entropy_weight": ALPHA, "learning_rate": RATE},
     )
-    online = a_table(ONLINE)
-    return Learner(online, a_table(TARGET), torch.optim.SGD(online.parameters(), lr=RATE), settings)
+    return Learner(a_table(ONLINE), a_table(TARGET), settings)
 
 
-def a_batch() -> dict[str, torch.Tensor]:
+def a_batch() -> Batch:
     unit = np.eye(STATES)
-    state, next_state, shares, mask = doubles(
-        [unit[row[0]].tolist() for row in BATCH],
-        [unit[row[1]].tolist() for row in BATCH],
-        [row[3] for row in BATCH],
-        [row[4] for row in BATCH],
+    return Batch(
+        states=np.array([[unit[row[place]] for row in BATCH] for place in (0, 1)]),
+        selected=np.array([row[2] for row in BATCH]),
+        shares=np.array([row[3] for row in BATCH]),
+        mask=np.array([row[4] for row in BATCH]),
     )
-    selected = torch.tensor([row[2] for row in BATCH])
-    return {
-        "state": state,
-        "next_state": next_state,
-        "shares": shares,
-        "mask": mask,
-        "selected": selected,
-    }
 
 
 def by_hand(credit: str, entropy: bool) -> tuple[float, float, list[Values]]:
@@ -463,12 +452,13 @@ def test_one_update_by_hand(
 ) -> None:
     learner = a_learner(training_settings, credit, entropy)
     expected, mean_entropy, gradient = by_hand(credit, entropy)
-    loss, value, measured_entropy = learner.update(a_batch(), TAU)
+    loss, value, measured_entropy = learner.loss([learner.update(a_batch(), TAU)])
     assert loss == pytest.approx(expected, rel=1e-9)
     assert measured_entropy == pytest.approx(mean_entropy, abs=1e-12)
     chosen = [ONLINE[row[0]][i] for row in BATCH for i in row[2]]
     assert value == pytest.approx(sum(chosen) / len(chosen))
-    moved = np.array(ONLINE) - RATE * np.array(gradient)
+    # a row's weights move by its own gradient, the biases of all rows by the sum
+    moved = np.array(ONLINE) - RATE * (np.array(gradient) + np.sum(gradient, axis=0))
     np.testing.assert_allclose(table_of(learner.online), moved, atol=1e-12)
     # the target stays until it is due, and then is a copy
     np.testing.assert_allclose(table_of(learner.target), TARGET)
@@ -477,16 +467,125 @@ def test_one_update_by_hand(
     assert learner.updates == 2
 
 
-def test_the_network_has_one_output_a_stream() -> None:
-    network = q_network(12, [256] * 4, 4)
-    assert [tuple(layer.weight.shape) for layer in network if isinstance(layer, nn.Linear)] == [
-        (256, 12),
-        (256, 256),
-        (256, 256),
-        (256, 256),
-        (4, 256),
+def torch_network(network: Perceptron, dtype: torch.dtype) -> nn.Sequential:
+    """The same network as torch would have it."""
+    tensors = network.tensors()
+    linear = [
+        nn.Linear(*tensors[name].shape[::-1], dtype=dtype) for name in tensors if "weight" in name
     ]
-    assert isinstance(network[-1], nn.Linear)
+    layers = [part for layer in linear for part in (layer, nn.ReLU())][:-1]
+    same = nn.Sequential(*layers)
+    same.load_state_dict({name: torch.from_numpy(tensor) for name, tensor in tensors.items()})
+    return same
+
+
+def autograd_loss(
+    online: nn.Sequential,
+    target: nn.Sequential,
+    batch: Batch,
+    settings: TrainingSettings,
+    temperature: float,
+) -> torch.Tensor:
+    """The loss as the paper has it, with nothing but its terms."""
+    hyper = settings.hyperparameters
+    (state, next_state), selected, shares, mask = (torch.from_numpy(part) for part in batch)
+    q = online(state)
+    entropy = torch.zeros(len(q))
+    if settings.method.causal_entropy:
+        policy = torch.softmax(q / temperature, dim=1)
+        entropy = -(mask * policy * policy.log()).sum(dim=1)
+    with torch.no_grad():
+        best = online(next_state).argsort(dim=1, descending=True)[:, : shares.shape[1]]
+        future = hyper.discount * target(next_state).gather(1, best).mean(dim=1) + entropy
+    chosen = q.gather(1, selected)
+    if settings.agent.reward.credit == "team":
+        errors = shares.sum(dim=1) + future - chosen.mean(dim=1)
+    else:
+        errors = shares + future[:, None] - chosen
+    return errors.square().mean() - hyper.entropy_weight * entropy.mean()
+
+
+@pytest.mark.parametrize("optimiser", ["sgd", "adam"])
+@pytest.mark.parametrize("credit", ["per_stream", "team"])
+@pytest.mark.parametrize("entropy", [True, False])
+def test_updates_are_those_of_autograd(
+    training_settings: Callable[..., TrainingSettings], optimiser: str, credit: str, entropy: bool
+) -> None:
+    """Three layers, with torch's own gradient and optimiser beside ours, in double precision.
+
+    The rate of Adam is small: it divides by gradients, and rounding is large beside one that
+    is nearly zero.
+    """
+    p, m, inputs, n, temperature = 6, 2, 9, 16, 0.7
+    settings = training_settings(
+        method={"causal_entropy": entropy},
+        agent={"optimiser": optimiser, "reward": {"credit": credit}, "target_every": 4},
+        hyperparameters={
+            "entropy_weight": 0.3,
+            "learning_rate": 0.05 if optimiser == "sgd" else 1e-3,
+        },
+    )
+    torch.manual_seed(2)
+    online, target = (
+        Perceptron(
+            tuple(
+                (w.astype(float), b.astype(float)) for w, b in q_network(inputs, [20, 15], p).layers
+            )
+        )
+        for _ in range(2)
+    )
+    learner = Learner(online, target, settings)
+    theirs, their_target = (
+        torch_network(online, torch.float64),
+        torch_network(target, torch.float64),
+    )
+    rate = settings.hyperparameters.learning_rate
+    kind = torch.optim.SGD if optimiser == "sgd" else torch.optim.Adam
+    their_optimiser = kind(theirs.parameters(), lr=rate)
+    rng = np.random.default_rng(5)
+    for number in range(1, 11):
+        batch = Batch(
+            states=rng.standard_normal((2, n, inputs)),
+            selected=np.argsort(rng.random((n, p)), axis=1)[:, :m],
+            shares=rng.standard_normal((n, m)),
+            mask=(rng.random((n, p)) < 0.4).astype(float),
+        )
+        their_loss = autograd_loss(theirs, their_target, batch, settings, temperature)
+        their_optimiser.zero_grad()
+        their_loss.backward()
+        their_optimiser.step()
+        if number % 4 == 0:
+            their_target.load_state_dict(theirs.state_dict())
+        measured, _, _ = learner.loss([learner.update(batch, temperature)])
+        assert measured == pytest.approx(their_loss.item(), rel=1e-9)
+        for ours, other in ((online, theirs), (target, their_target)):
+            for name, tensor in other.state_dict().items():
+                np.testing.assert_allclose(ours.tensors()[name], tensor.numpy(), rtol=0, atol=1e-9)
+
+
+# --- network ---------------------------------------------------------------------------
+
+
+def test_the_network_is_torchs_own() -> None:
+    torch.manual_seed(8)
+    drawn = [nn.Linear(12, 30), nn.ReLU(), nn.Linear(30, 20), nn.ReLU(), nn.Linear(20, 4)]
+    torch.manual_seed(8)
+    network = q_network(12, [30, 20], 4)
+    states = np.random.default_rng(0).standard_normal((7, 12)).astype(np.float32)
+    with torch.no_grad():
+        theirs = nn.Sequential(*drawn)(torch.from_numpy(states)).numpy()
+    assert network(states).dtype == np.float32
+    np.testing.assert_allclose(network(states), theirs, atol=1e-6)
+    again = Perceptron.from_tensors(network.tensors(), [12, 30, 20, 4])
+    assert np.array_equal(again(states), network(states))
+
+
+@pytest.mark.parametrize(
+    "sizes", [[12, 30, 4], [12, 30, 20, 5], [11, 30, 20, 4], [12, 30, 20, 4, 4]]
+)
+def test_tensors_of_another_network_are_refused(sizes: list[int]) -> None:
+    with pytest.raises(ValueError, match="do not fit"):
+        Perceptron.from_tensors(q_network(12, [30, 20], 4).tensors(), sizes)
 
 
 # --- replay ----------------------------------------------------------------------------
@@ -512,14 +611,14 @@ def test_the_ring_keeps_the_newest(sizes: list[int], seed: int) -> None:
         kept = (kept + numbers.tolist())[-capacity:]
         number += n
     sample = replay.sample(200, np.random.default_rng(seed))
-    seen = sample["state"][:, 0].int().tolist()
+    seen = sample.states[0, :, 0].astype(int).tolist()
     # all of at most 5 kept ones turn up: one is missed in 200 draws once in 10^18
     assert set(seen) == set(kept)
-    tag = sample["state"][:, 0]
-    assert torch.equal(sample["selected"][:, 0], tag.long())
-    assert torch.equal(sample["shares"][:, 0], tag + 0.5)
-    assert torch.equal(sample["next_state"][:, 1], tag + 1)
-    assert torch.equal(sample["mask"][:, 1], tag % 2)
+    tag = sample.states[0, :, 0]
+    assert np.array_equal(sample.selected[:, 0], tag)
+    assert np.array_equal(sample.shares[:, 0], tag + 0.5)
+    assert np.array_equal(sample.states[1, :, 1], tag + 1)
+    assert np.array_equal(sample.mask[:, 1], tag % 2)
     assert replay.added == number
 
 

@@ -43,8 +43,8 @@ def test_comments_docstrings_and_layout_do_not_count(package: Path) -> None:
     before, after = hash_after(
         package,
         "statistic.py",
-        "        h = keep",
-        "        # why\n\n        h = keep",
+        "        keep = 1.0",
+        "        # why\n\n        keep = 1.0",
         "jobs/train.py",
     )
     assert before == after

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from causaldq.agent.checkpoint import Checkpoint
 from causaldq.agent.environment import Episodes, build_environment
-from causaldq.agent.network import q_network
+from causaldq.agent.learner import q_network
 from causaldq.agent.policy import LearnedPolicy
 from causaldq.agent.settings import TrainingSettings
 from causaldq.config import BaselineSettings, StatisticSettings

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.stats import chi2, kstest, multivariate_normal
 
 from causaldq.config import StatisticSettings
-from causaldq.statistic import Evidence, LocalStatistic
+from causaldq.statistic import Evidence, LocalStatistic, inverse_positive, posterior, solve_positive
 
 SEEDS = st.integers(0, 2**32 - 1)
 NORMALISED = StatisticSettings(decay=0.1, form="normalised", ridge=1e-10)
@@ -308,3 +308,48 @@ def test_rows_are_taken_and_the_past_is_left_alone() -> None:
     np.testing.assert_allclose(taken, local.contributions(evidence)[rows], rtol=1e-12)
     local.update(evidence, streams[0], values[0])
     assert np.array_equal(evidence.h, kept)
+
+
+# --- linear algebra --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("p", [1, 3, 40])
+def test_positive_definite_systems_are_solved_and_left_as_they_were(p: int) -> None:
+    """As numpy's general routines would, on either side of the size from which it matters."""
+    matrices = np.stack([a_covariance(p, seed) for seed in range(4)])
+    h = np.random.default_rng(p).standard_normal((4, p))
+    kept, kept_h = matrices.copy(), h.copy()
+    inverses = np.linalg.inv(matrices + 0.5 * np.eye(p))
+    expected = (inverses @ h[:, :, None])[:, :, 0]
+    close = {"rtol": 1e-9, "atol": 1e-12}
+    np.testing.assert_allclose(solve_positive(matrices, 0.5, h), expected, **close)
+    solution, diagonal = posterior(matrices, 0.5, h)
+    np.testing.assert_allclose(solution, expected, **close)
+    np.testing.assert_allclose(diagonal, np.diagonal(inverses, axis1=1, axis2=2), **close)
+    np.testing.assert_allclose(inverse_positive(matrices), np.linalg.inv(matrices), **close)
+    assert np.array_equal(matrices, kept)
+    assert np.array_equal(h, kept_h)
+
+
+def test_an_indefinite_system_is_refused() -> None:
+    matrices = np.diag([1.0, -1.0] * 10)[None]
+    for attempt in (
+        lambda: solve_positive(matrices, 0.0, np.ones((1, 20))),
+        lambda: posterior(matrices, 0.0, np.ones((1, 20))),
+        lambda: inverse_positive(matrices),
+    ):
+        with pytest.raises(np.linalg.LinAlgError, match="positive definite"):
+            attempt()
+
+
+@pytest.mark.parametrize("dense", [True, False])
+def test_without_the_mean_the_contributions_are_the_same(dense: bool) -> None:
+    covariance = a_covariance(5, 1) if dense else np.diag([1.0, 2.0, 0.5, 1.0, 3.0])
+    streams, values, _ = some_readings(4, 5, 2, 8, 3)
+    with_mean = LocalStatistic(covariance, NORMALISED)
+    without = LocalStatistic(covariance, NORMALISED, with_mean=False)
+    evidence, lighter = run(with_mean, streams, values), run(without, streams, values)
+    assert np.array_equal(with_mean.contributions(evidence), without.contributions(lighter))
+    assert lighter.take(np.array([1, 1])).j.size == 0
+    with pytest.raises(ValueError, match="without the mean"):
+        without.mean(lighter)

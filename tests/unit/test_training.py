@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from safetensors.torch import save_file
+from safetensors.numpy import save_file
 
 import causaldq.agent.train as training
 from causaldq.agent.checkpoint import (
@@ -18,7 +18,7 @@ from causaldq.agent.checkpoint import (
     load_checkpoint,
     save_checkpoint,
 )
-from causaldq.agent.network import q_network
+from causaldq.agent.learner import q_network
 from causaldq.agent.settings import TrainingSettings
 from causaldq.agent.train import Trained, train
 from causaldq.config import SimulationSource
@@ -36,7 +36,7 @@ EFFECTS = np.eye(P) + 0.4 * np.eye(P, k=1)
 
 
 def weights_of(trained: Trained) -> bytes:
-    return b"".join(t.numpy().tobytes() for t in trained.online.state_dict().values())
+    return b"".join(tensor.tobytes() for tensor in trained.online.tensors().values())
 
 
 def log_of(trained: Trained) -> str:
@@ -123,11 +123,11 @@ def test_the_agent_without_causal_parts_needs_no_effects(
     settings = training_settings(method=parts)
     model = chain_model(P)
     alone = train(model, None, settings)
-    assert alone.online[0].in_features == 2 * P
+    assert len(alone.online.layers[0][0]) == 2 * P
     assert weights_of(alone) == weights_of(train(model, EFFECTS, settings))
     assert {row["causal_entropy"] for row in alone.log if row["updates"]} == {0.0}
     causal = train(model, EFFECTS, training_settings())
-    assert causal.online[0].in_features == 3 * P
+    assert len(causal.online.layers[0][0]) == 3 * P
 
 
 # --- resumed ---------------------------------------------------------------------------
@@ -272,8 +272,8 @@ def test_a_checkpoint_comes_back_as_it_was(saved: tuple[Path, Checkpoint]) -> No
     assert again.effects is not None
     assert np.array_equal(again.effects, EFFECTS)
     assert again.effects.dtype == np.float64
-    inputs = torch.randn(20, 3 * P)
-    assert torch.equal(again.online(inputs), checkpoint.online(inputs))
+    inputs = np.random.default_rng(0).standard_normal((20, 3 * P)).astype(np.float32)
+    assert np.array_equal(again.online(inputs), checkpoint.online(inputs))
     facts = json.loads(facts_path(path).read_text())
     assert facts["weights_sha256"] == sha256(path)
     assert (facts["graph_sha256"], facts["data_sha256"], facts["code"]) == ("g", "d", "c")
@@ -298,7 +298,7 @@ def test_a_checkpoint_without_causal_state_comes_back(
     )
     again = load_checkpoint(path)
     assert again.effects is None
-    assert torch.equal(again.online[0].weight, network[0].weight)
+    assert np.array_equal(again.online.layers[0][0], network.layers[0][0])
 
 
 @pytest.mark.parametrize(
@@ -393,10 +393,10 @@ def test_weights_that_do_not_fit_their_settings_are_refused(
     saved: tuple[Path, Checkpoint], harm: str
 ) -> None:
     path, checkpoint = saved
-    tensors = {f"online.{key}": t for key, t in checkpoint.online.state_dict().items()}
-    tensors["effects"] = torch.eye(P, dtype=torch.float64)
+    tensors = {f"online.{key}": t for key, t in checkpoint.online.tensors().items()}
+    tensors["effects"] = np.eye(P)
     if harm == "shape":
-        tensors["online.0.weight"] = torch.zeros(3, 3)
+        tensors["online.0.weight"] = np.zeros((3, 3), np.float32)
     else:
         del tensors["online.0.weight"]
     save_file(tensors, path)

@@ -8,13 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 from pydantic import ValidationError
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
-from torch import Tensor, nn
+from safetensors.numpy import save_file
 
-from causaldq.agent.network import q_network
+from causaldq.agent.network import Perceptron
 from causaldq.agent.settings import TrainingSettings
 from causaldq.errors import CheckpointError
 from causaldq.files import read_json, sha256, write_atomically, write_json
@@ -25,7 +23,7 @@ from causaldq.types import Floats
 class Checkpoint:
     """A trained network with what it needs at test."""
 
-    online: nn.Sequential
+    online: Perceptron
     effects: Floats | None
     """eta, if the state has a causal part."""
     settings: TrainingSettings
@@ -36,11 +34,9 @@ def save_checkpoint(
     path: Path, checkpoint: Checkpoint, *, graph_hash: str, data_hash: str, code: str
 ) -> None:
     """Write `path` (.safetensors) and its JSON."""
-    tensors: dict[str, Tensor] = {
-        f"online.{key}": value.contiguous() for key, value in checkpoint.online.state_dict().items()
-    }
+    tensors = {f"online.{key}": array for key, array in checkpoint.online.tensors().items()}
     if checkpoint.effects is not None:
-        tensors["effects"] = torch.from_numpy(checkpoint.effects)
+        tensors["effects"] = checkpoint.effects
     write_atomically(path, lambda temporary: save_file(tensors, temporary))
     write_json(
         facts_path(path),
@@ -80,23 +76,22 @@ def load_checkpoint(path: Path, expected: dict[str, Any] | None = None) -> Check
             f"{facts_path(path)}: settings.{place} does not fit this version; train it again"
         ) from None
     try:
-        with safe_open(path, framework="pt") as archive:
+        with safe_open(path, framework="np") as archive:
             tensors = {name: archive.get_tensor(name) for name in archive.keys()}  # noqa: SIM118
     except SafetensorError as error:
         raise CheckpointError(f"{path} is damaged ({error}); train it again") from None
     effects = tensors.pop("effects", None)
     rows = 2 if effects is None else 3
-    online = q_network(rows * facts["p"], settings.agent.hidden, facts["p"])
+    sizes = [rows * facts["p"], *settings.agent.hidden, facts["p"]]
     weights = {key.removeprefix("online."): tensor for key, tensor in tensors.items()}
     try:
-        online.load_state_dict(weights)
-    except RuntimeError:
+        online = Perceptron.from_tensors(weights, sizes)
+    except ValueError:
         raise CheckpointError(
             f"{path}: the weights do not fit the network of its settings; train it again"
         ) from None
-    online.eval()
-    as_array = None if effects is None else np.asarray(effects.numpy(), dtype=np.float64)
-    return Checkpoint(online, as_array, settings, facts["p"])
+    as_doubles = None if effects is None else np.asarray(effects, dtype=np.float64)
+    return Checkpoint(online, as_doubles, settings, facts["p"])
 
 
 def _read_facts(path: Path) -> dict[str, Any]:

@@ -135,7 +135,7 @@ def build_environment(
     agent, method = settings.agent, settings.method
     return Environment(
         model,
-        LocalStatistic(model.covariance, settings.statistic),
+        LocalStatistic(model.covariance, settings.statistic, with_mean=method.causal_state),
         settings.m,
         effects if method.causal_state else None,
         agent.unobserved_cap,

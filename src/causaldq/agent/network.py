@@ -1,45 +1,67 @@
-"""The Q-network and the quantities computed on its output."""
+"""The Q-network. In numpy, so that monitoring with a trained one needs no torch."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
-import torch
-from torch import Tensor, nn
+import numpy as np
+import numpy.typing as npt
 
+from causaldq.methods.base import largest
+from causaldq.types import Ints
 
-def q_network(inputs: int, hidden: Sequence[int], streams: int) -> nn.Sequential:
-    """A perceptron with one Q-value a stream."""
-    sizes = [inputs, *hidden]
-    layers: list[nn.Module] = []
-    for before, after in pairwise(sizes):
-        layers += [nn.Linear(before, after), nn.ReLU()]
-    return nn.Sequential(*layers, nn.Linear(sizes[-1], streams))
+Array = npt.NDArray[Any]
 
 
-def causal_entropy(q: Tensor, mask: Tensor, temperature: float) -> Tensor:
-    """H_c = -sum of C_i pi_i log pi_i with pi = softmax(Q / tau); (n,)."""
-    log_policy = torch.log_softmax(q / temperature, dim=1)
-    return -(mask * log_policy.exp() * log_policy).sum(dim=1)
+@dataclass(frozen=True)
+class Perceptron:
+    """Layers of rectified linear units, and a linear one that gives each stream its Q-value."""
+
+    layers: tuple[tuple[Array, Array], ...]
+    """Weights (inputs, outputs) and biases (outputs,) of each layer."""
+
+    def __call__(self, states: Array) -> Array:
+        """Q-values (n, p) of states (n, inputs)."""
+        *hidden, (last_weights, last_biases) = self.layers
+        for weights, biases in hidden:
+            states = np.maximum(states @ weights + biases, 0)
+        return np.asarray(states @ last_weights + last_biases)
+
+    def copy(self) -> "Perceptron":
+        return Perceptron(tuple((weights.copy(), biases.copy()) for weights, biases in self.layers))
+
+    def fill(self, tensors: Mapping[str, Array]) -> None:
+        """Take over the weights that another network's `tensors` gave."""
+        for place, (weights, biases) in enumerate(self.layers):
+            weights[:] = tensors[f"{2 * place}.weight"].T
+            biases[:] = tensors[f"{2 * place}.bias"]
+
+    def tensors(self) -> dict[str, Array]:
+        """By the names, and in the layout, of torch's Sequential of Linear and ReLU."""
+        named: dict[str, Array] = {}
+        for place, (weights, biases) in enumerate(self.layers):
+            named[f"{2 * place}.weight"] = np.ascontiguousarray(weights.T)
+            named[f"{2 * place}.bias"] = biases
+        return named
+
+    @classmethod
+    def from_tensors(cls, tensors: Mapping[str, Array], sizes: Sequence[int]) -> "Perceptron":
+        """A network of these sizes, inputs first; ValueError if the tensors are of another."""
+        shapes: dict[str, tuple[int, ...]] = {}
+        for place, (inputs, outputs) in enumerate(pairwise(sizes)):
+            shapes[f"{2 * place}.weight"] = (outputs, inputs)
+            shapes[f"{2 * place}.bias"] = (outputs,)
+        if {name: tensor.shape for name, tensor in tensors.items()} != shapes:
+            raise ValueError("the tensors do not fit the network")
+        pairs = pairwise(sizes)
+        network = cls(
+            tuple((np.empty(pair, np.float32), np.empty(pair[1], np.float32)) for pair in pairs)
+        )
+        network.fill(tensors)
+        return network
 
 
-def set_value(q: Tensor, streams: Tensor) -> Tensor:
-    """Value of a set of streams: the mean of its members' Q; (n,).
-
-    Top-m is then its exact maximiser.
-    """
-    return q.gather(1, streams).mean(dim=1)
-
-
-def top_streams(q: Tensor, m: int) -> Tensor:
+def top_streams(q: Array, m: int) -> Ints:
     """The m streams of largest Q, (n, m), ascending; of equals, those of lower index."""
-    order = torch.sort(q, dim=1, descending=True, stable=True).indices
-    return order[:, :m].sort(dim=1).values
-
-
-def double_q_target(
-    shares: Tensor, online_next: Tensor, target_next: Tensor, entropy: Tensor, discount: float
-) -> Tensor:
-    """y for each selected stream, (n, m): the online network picks, the target values."""
-    picked = online_next.topk(shares.shape[1], dim=1, sorted=False).indices
-    value = set_value(target_next, picked)
-    return shares + (discount * value + entropy)[:, None]
+    return largest(q, m, np.broadcast_to(np.arange(q.shape[1]), q.shape))

@@ -1,7 +1,6 @@
 """A trained network as a method: frozen, top-m, on observed values only."""
 
 import numpy as np
-import torch
 
 from causaldq.agent.checkpoint import Checkpoint
 from causaldq.agent.network import top_streams
@@ -15,13 +14,11 @@ class LearnedPolicy(LocalMethod):
     """Reads the m streams of largest Q."""
 
     def __init__(self, problem: Problem, checkpoint: Checkpoint) -> None:
-        super().__init__(problem)
+        super().__init__(problem, with_mean=checkpoint.effects is not None)
         self.network = checkpoint.online
         self.effects = checkpoint.effects
         self.cap = checkpoint.settings.agent.unobserved_cap
 
     def choose(self, state: LocalState, rng: np.random.Generator) -> Ints:
         features = causal_state(self.local, state, self.effects, self.cap)
-        with torch.no_grad():
-            streams = top_streams(self.network(torch.from_numpy(features)), self.problem.m)
-        return streams.numpy()
+        return top_streams(self.network(features), self.problem.m)

@@ -1,12 +1,10 @@
 """Experience replay: a ring of transitions."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-import torch
-from torch import Tensor
 
 from causaldq.types import Bools, Floats, Ints
 
@@ -55,6 +53,24 @@ class Replay:
             self.arrays[name][rows] = values
         self.added += n
 
-    def sample(self, batch: int, rng: np.random.Generator) -> dict[str, Tensor]:
+    def sample(self, batch: int, rng: np.random.Generator) -> "Batch":
         rows = rng.integers(min(self.added, self.capacity), size=batch)
-        return {name: torch.from_numpy(array[rows]) for name, array in self.arrays.items()}
+        states = np.empty((2, batch, self.arrays["state"].shape[1]), np.float32)
+        # "clip" lets numpy write to its place at once; the rows exist.
+        self.arrays["state"].take(rows, axis=0, out=states[0], mode="clip")
+        self.arrays["next_state"].take(rows, axis=0, out=states[1], mode="clip")
+        others = (self.arrays[name].take(rows, axis=0) for name in ("selected", "shares", "mask"))
+        return Batch(states, *others)
+
+
+class Batch(NamedTuple):
+    """n transitions drawn at random."""
+
+    states: npt.NDArray[Any]
+    """s, then s', (2, n, inputs): the online network takes both in one product."""
+    selected: Ints
+    """(n, m)"""
+    shares: npt.NDArray[Any]
+    """(n, m)"""
+    mask: npt.NDArray[Any]
+    """C, (n, p)."""

@@ -18,8 +18,8 @@ from causaldq.streams.model import StreamModel
 from causaldq.types import Floats
 
 if TYPE_CHECKING:
+    from causaldq.agent.learner import Learner
     from causaldq.agent.settings import TrainingSettings
-    from causaldq.agent.train import Learner
 
 
 def save_resume(
@@ -33,13 +33,10 @@ def save_resume(
     """Save everything that training goes on from, under the key of what it trains on."""
     tensors: dict[str, Tensor] = {}
     for name, network in (("online", learner.online), ("target", learner.target)):
-        tensors |= {f"{name}.{key}": value for key, value in network.state_dict().items()}
-    for index, moments in learner.optimiser.state_dict()["state"].items():
-        tensors |= {
-            f"optimiser.{index}.{key}": torch.as_tensor(value)
-            for key, value in moments.items()
-            if value is not None
-        }
+        tensors |= {f"{name}.{key}": torch.from_numpy(a) for key, a in network.tensors().items()}
+    if learner.adam is not None:
+        for index, moments in learner.adam.state_dict()["state"].items():
+            tensors |= {f"adam.{index}.{key}": value for key, value in moments.items()}
     tensors |= {f"replay.{key}": torch.from_numpy(a) for key, a in replay.arrays.items()}
     facts = {
         "key": key,
@@ -75,14 +72,13 @@ def load_resume(
     except (FileNotFoundError, SafetensorError, KeyError, TypeError, ValueError):
         return []
     for name, network in (("online", learner.online), ("target", learner.target)):
-        network.load_state_dict(_part(tensors, name))
-    moments: dict[int, dict[str, Tensor]] = {}
-    for key, tensor in _part(tensors, "optimiser").items():
-        index, _, what = key.partition(".")
-        moments.setdefault(int(index), {})[what] = tensor
-    state = learner.optimiser.state_dict()
-    state["state"] = moments
-    learner.optimiser.load_state_dict(state)
+        network.fill({key: tensor.numpy() for key, tensor in _part(tensors, name).items()})
+    if learner.adam is not None:
+        moments: dict[int, dict[str, Tensor]] = {}
+        for key, tensor in _part(tensors, "adam").items():
+            index, _, what = key.partition(".")
+            moments.setdefault(int(index), {})[what] = tensor
+        learner.adam.load_state_dict(learner.adam.state_dict() | {"state": moments})
     learner.updates = facts["updates"]
     replay.arrays = {key: t.numpy() for key, t in _part(tensors, "replay").items()}
     replay.added = facts["added"]

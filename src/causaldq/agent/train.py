@@ -10,17 +10,10 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import torch
-from torch import Tensor, nn
 
 from causaldq.agent.environment import Environment, build_environment, draw_episodes
-from causaldq.agent.network import (
-    causal_entropy,
-    double_q_target,
-    q_network,
-    set_value,
-    top_streams,
-)
+from causaldq.agent.learner import Learner, Measured
+from causaldq.agent.network import Perceptron, top_streams
 from causaldq.agent.replay import Replay
 from causaldq.agent.resume import load_resume, resume_key, save_resume
 from causaldq.agent.settings import ShiftPlan, TrainingSettings
@@ -30,70 +23,6 @@ from causaldq.progress import Reporter
 from causaldq.seeds import generator
 from causaldq.streams.model import StreamModel
 from causaldq.types import Floats, Ints
-
-
-@dataclass
-class Learner:
-    """Both networks, the optimiser and one update."""
-
-    online: nn.Sequential
-    target: nn.Sequential
-    optimiser: torch.optim.Optimizer
-    settings: TrainingSettings
-    updates: int = 0
-
-    @classmethod
-    def fresh(cls, settings: TrainingSettings, inputs: int, p: int) -> "Learner":
-        # The only random numbers torch draws; fixing them here keeps the rest in numpy.
-        init = generator(settings.seed, settings.network, "weights")
-        torch.manual_seed(int(init.integers(2**62)))
-        online = q_network(inputs, settings.agent.hidden, p)
-        target = q_network(inputs, settings.agent.hidden, p)
-        target.load_state_dict(online.state_dict())
-        rate = settings.hyperparameters.learning_rate
-        optimiser: torch.optim.Optimizer
-        if settings.agent.optimiser == "sgd":
-            optimiser = torch.optim.SGD(online.parameters(), lr=rate)
-        else:
-            optimiser = torch.optim.Adam(online.parameters(), lr=rate)
-        return cls(online, target, optimiser, settings)
-
-    def loss(self, batch: dict[str, Tensor], temperature: float) -> tuple[Tensor, Tensor, Tensor]:
-        """Loss of a batch, with its mean Q of selected streams and causal entropy."""
-        settings = self.settings
-        q = self.online(batch["state"])
-        if settings.method.causal_entropy:
-            entropy = causal_entropy(q, batch["mask"], temperature)
-        else:
-            entropy = q.new_zeros(len(q))
-        with torch.no_grad():
-            target = double_q_target(
-                batch["shares"],
-                self.online(batch["next_state"]),
-                self.target(batch["next_state"]),
-                entropy,
-                settings.hyperparameters.discount,
-            )
-        if settings.agent.reward.credit == "team":
-            # Shares add up to the reward; the future is counted once.
-            future = target - batch["shares"]
-            team = batch["shares"].sum(dim=1) + future.mean(dim=1)
-            error = (team - set_value(q, batch["selected"])).square().mean()
-        else:
-            error = (target - q.gather(1, batch["selected"])).square().mean()
-        loss = error - settings.hyperparameters.entropy_weight * entropy.mean()
-        return loss, set_value(q, batch["selected"]).mean(), entropy.mean()
-
-    def update(self, batch: dict[str, Tensor], temperature: float) -> tuple[float, float, float]:
-        """One step of the optimiser; copies the online network now and then."""
-        loss, value, entropy = self.loss(batch, temperature)
-        self.optimiser.zero_grad()
-        loss.backward()  # type: ignore[no-untyped-call]
-        self.optimiser.step()
-        self.updates += 1
-        if self.updates % self.settings.agent.target_every == 0:
-            self.target.load_state_dict(self.online.state_dict())
-        return loss.item(), value.item(), entropy.item()
 
 
 def explore(
@@ -113,7 +42,7 @@ def explore(
     else:
         wander = rng.random((len(q), 1)) < epsilon
         scores = np.where(wander, rng.random(q.shape), q)
-    return np.sort(np.argsort(-scores, axis=1, kind="stable")[:, :m], axis=1)
+    return top_streams(scores, m)
 
 
 def frozen_hit_share(
@@ -124,9 +53,7 @@ def frozen_hit_share(
     state = env.reset(draw_episodes(env.model, plan, 2 * agent.episodes, agent.episode_steps, rng))
     hits = steps = 0
     for t in range(agent.episode_steps):
-        with torch.no_grad():
-            selected = top_streams(learner.online(torch.from_numpy(state)), env.m).numpy()
-        state, outcome = env.step(selected)
+        state, outcome = env.step(top_streams(learner.online(state), env.m))
         running = t >= env.episodes.change
         hits += int(outcome.hits[running].sum())
         steps += int(running.sum())
@@ -137,7 +64,7 @@ def frozen_hit_share(
 class Trained:
     """A finished training run."""
 
-    online: nn.Sequential
+    online: Perceptron
     log: list[dict[str, Any]]
     """One row an epoch."""
 
@@ -208,11 +135,9 @@ def _epoch(
     epsilon = max(agent.epsilon_start * cooled, agent.epsilon_floor)
     state = env.reset(draw_episodes(env.model, plan, agent.episodes, agent.episode_steps, rng))
     reward = paper_reward = hits = any_hit = after_change = 0.0
-    learned: list[tuple[float, float, float]] = []
+    learned: list[Measured] = []
     for t in range(agent.episode_steps):
-        with torch.no_grad():
-            q = learner.online(torch.from_numpy(state)).numpy()
-        selected = explore(q, env.m, settings.method, temperature, epsilon, rng)
+        selected = explore(learner.online(state), env.m, settings.method, temperature, epsilon, rng)
         next_state, outcome = env.step(selected)
         replay.add(state, selected, outcome.shares, next_state, outcome.mask)
         state = next_state
@@ -225,7 +150,7 @@ def _epoch(
         if replay.added >= agent.warmup:
             for _ in range(agent.updates_per_step):
                 learned.append(learner.update(replay.sample(hyper.batch, rng), temperature))
-    loss, value, entropy = np.mean(learned, axis=0) if learned else (math.nan,) * 3
+    loss, value, entropy = learner.loss(learned) if learned else (math.nan,) * 3
     return {
         "epoch": epoch + 1,
         "updates": learner.updates,

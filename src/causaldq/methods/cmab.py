@@ -11,7 +11,7 @@ import numpy as np
 
 from causaldq.config import StatisticSettings
 from causaldq.methods.base import Method, Problem, State, Truth, top
-from causaldq.statistic import Evidence, LocalStatistic
+from causaldq.statistic import Evidence, LocalStatistic, posterior
 from causaldq.types import Floats, Ints
 
 
@@ -74,13 +74,12 @@ class Cmab(Method[CmabState]):
         The ridge acts as a prior that says next to nothing: a stream never read keeps its
         variance, the largest of all, and is read before any other.
 
-        V is inverted afresh at every step. Updating it by m x m solves would be faster, but
-        with decaying memory any asymmetry that rounding leaves in V grows until it diverges.
+        V is found afresh at every step. Updating it by m x m solves would save little, as m is
+        a good part of p, and with decaying memory any asymmetry that rounding leaves in V
+        grows until it diverges.
         """
         ridge = self.local.settings.ridge
         if self.local.independent:
             variance = 1.0 / (evidence.j + ridge)
             return variance * evidence.h, variance
-        covariance = np.linalg.inv(evidence.j + ridge * np.eye(self.problem.p))
-        mean = (covariance @ evidence.h[:, :, None])[:, :, 0]
-        return mean, np.diagonal(covariance, axis1=1, axis2=2).copy()
+        return posterior(evidence.j, ridge, evidence.h)

@@ -30,9 +30,9 @@ class LocalMethod(Method[LocalState]):
     mixture_share: ClassVar[float] = 0.2
     """Prior share of shifted streams in the `mixture` alarm."""
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: Problem, *, with_mean: bool = False) -> None:
         super().__init__(problem)
-        self.local = LocalStatistic(problem.covariance, problem.statistic)
+        self.local = LocalStatistic(problem.covariance, problem.statistic, with_mean=with_mean)
 
     def start(self, n: int, truth: Truth | None, rng: np.random.Generator) -> LocalState:
         return start_local(self.local, n, self.problem.m)

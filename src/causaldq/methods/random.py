@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from causaldq.methods.base import top
+from causaldq.methods.base import largest
 from causaldq.methods.local import LocalMethod, LocalState
 from causaldq.types import Ints
 
@@ -11,4 +11,5 @@ class Random(LocalMethod):
     """m streams at random at every step."""
 
     def choose(self, state: LocalState, rng: np.random.Generator) -> Ints:
-        return top(np.zeros_like(state.contributions), self.problem.m, rng)
+        drawn = rng.random(state.contributions.shape)
+        return largest(-drawn, self.problem.m, drawn)
