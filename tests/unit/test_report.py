@@ -1,17 +1,12 @@
 """Summaries and tables say what the numbers behind them say."""
 
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
 
-from causaldq.errors import DataError
 from causaldq.evaluation.training import epochs_to_final, summarise, verdict
-from causaldq.report.claims import judge, read_claims
 from causaldq.report.tables import delay_table, training_table
 from causaldq.report.text import headline
-from causaldq.theory.checks import CHECKS
 
 
 def curve(start: float, end: float, rise: int, epochs: int = 20) -> np.ndarray:
@@ -150,37 +145,3 @@ def test_a_training_table_has_a_row_for_each_agent() -> None:
     )
     text = training_table(summary)
     assert "Causal DQ & 90 & 6.0 & 0.90 & 0.50 & 100\\% \\\\" in text
-
-
-CLAIMS = read_claims(Path(__file__).parents[2] / "data/reference/claims.yaml")
-
-
-def test_every_check_of_the_theory_belongs_to_exactly_one_claim() -> None:
-    cited = [name for claim in CLAIMS for name in claim["theory"]]
-    known = [check.__name__.removeprefix("check_") for check in CHECKS]
-    assert sorted(cited) == sorted(known)
-
-
-def check(name: str, reading: str, verdict: str) -> dict[str, object]:
-    return {"id": name, "reading": reading, "verdict": verdict, "vacuous": False}
-
-
-def test_a_claim_is_judged_by_all_its_readings() -> None:
-    claims = [
-        {"id": "one", "place": "here", "claim": "…", "theory": ["a", "b", "c"]},
-        {"id": "two", "place": "there", "claim": "…", "theory": ["a"]},
-    ]
-    checks = [
-        check("a", "as printed", "holds"),
-        check("b", "as in the proof", "does not hold"),
-        check("c", "corrected", "holds"),
-    ]
-    table = judge(claims, checks).set_index("id")
-    assert table.loc["one", ["verdict", "as_printed", "corrected"]].tolist() == [
-        "holds in part",
-        "holds",
-        "holds",
-    ]
-    assert table.loc["two", "verdict"] == "holds"
-    with pytest.raises(DataError, match="claim two: there is no check a"):
-        judge(claims[1:], checks[1:])
