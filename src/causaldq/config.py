@@ -13,6 +13,7 @@ from causaldq.setting import (
     Count,
     Distinct,
     DistinctOrNone,
+    GraphQualities,
     Name,
     NotNegative,
     Places,
@@ -49,6 +50,8 @@ class DiscoverySettings(Settings):
         Count,
         Field(description="admissible directions of undirected edges averaged in the effects"),
     ]
+    low_tpr: Annotated[Share, Field(description="true edges that a graph of low quality keeps")]
+    low_fdr: Annotated[Share, Field(description="false ones among the edges of such a graph")]
 
     @model_validator(mode="after")
     def _file_given(self) -> Self:
@@ -203,6 +206,10 @@ class ScenarioSettings(Settings):
         DistinctOrNone[NotNegative],
         Field(description="shift sizes at test; empty: recorded events only"),
     ]
+    restart: Annotated[
+        bool,
+        Field(description="monitor anew after an alarm before the change; else leave the run out"),
+    ]
     events: Annotated[bool, Field(description="also measure on the source's recorded faults")]
     delta_train: Annotated[Positive, Field(description="shift size in training")]
     propagate: Annotated[bool, Field(description="let shifts flow to descendants")]
@@ -213,6 +220,15 @@ class ScenarioSettings(Settings):
     methods: Annotated[
         list[Name] | None, Field(description="instead of the config's methods; may be empty")
     ] = None
+    graph: Annotated[
+        GraphQualities, Field(description="what learned methods are given: estimated, or worse")
+    ]
+    decay: Annotated[
+        Share | None, Field(description="instead of statistic.decay, for this scenario alone")
+    ]
+    also: Annotated[
+        list[str], Field(description="other published tables that its results belong to")
+    ]
     training_study: Annotated[
         TrainingStudy | None, Field(description="networks trained to compare training itself")
     ] = None
@@ -300,6 +316,9 @@ class CalibrationSettings(Settings):
     horizon_factor: Annotated[
         float, Field(gt=1, description="length of those paths, in units of arl0")
     ]
+    arl0_grid: Annotated[
+        Distinct[Positive], Field(description="more run lengths, for delay against false alarms")
+    ]
 
 
 class EvaluationSettings(Settings):
@@ -366,6 +385,10 @@ class ReportSettings(Settings):
     """What the documents say of this profile."""
 
     title: str
+    showcase: Annotated[
+        Name | None,
+        Field(description="scenario to look at more closely: sensors, trade-off"),
+    ]
     note: Annotated[str, Field(description="put into every caption")]
 
 
@@ -394,6 +417,14 @@ class Config(Settings):
 
     @model_validator(mode="after")
     def _references_hold(self) -> Self:
+        shown = self.report.showcase
+        if shown is not None and (
+            shown not in self.scenarios
+            or not any(self.scenarios[shown].deltas)
+            or self.calibration.arl0 not in self.calibration.arl0_grid
+        ):
+            allowed = "a scenario with shifts (and arl0 in calibration.arl0_grid), or null"
+            raise MisfitError("report.showcase", shown, allowed)
         for name, scenario in self.scenarios.items():
             place = f"scenarios.{name}"
             if scenario.source not in self.sources:
@@ -405,6 +436,8 @@ class Config(Settings):
                 if source.p is not None and value > source.p:
                     allowed = f"at most p = {source.p} of {scenario.source}"
                     raise MisfitError(f"{place}.{key}", value, allowed)
+            if source.kind != "simulation" and scenario.graph in ("low", "ground_truth"):
+                raise MisfitError(f"{place}.graph", scenario.graph, "estimated or no_edges")
             if source.kind != "simulation" and scenario.propagate:
                 raise MisfitError(f"{place}.propagate", True, "false: the true graph is not known")
             known = source.kind == "tep" or (
@@ -432,6 +465,10 @@ class Config(Settings):
                     f"one of {', '.join(self.hyperparameters)}",
                 )
         return self
+
+    def statistic_of(self, scenario: str) -> StatisticSettings:
+        own = self.scenarios[scenario].decay
+        return self.statistic if own is None else self.statistic.model_copy(update={"decay": own})
 
     def methods_of(self, scenario: str) -> list[str]:
         """Methods evaluated on a scenario, in table order."""

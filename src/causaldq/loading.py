@@ -1,8 +1,9 @@
 """Reading the settings of a run.
 
 `config/defaults.yaml` holds the method's settings; a profile such as
-`config/quick.yaml` says what to run and may override any of them. Both are merged and
-validated, and only then is a job graph built.
+`config/quick.yaml` says what to run and may override any of them. A profile may extend
+another file: `quick` and `paper` both extend `config/experiments.yaml`. `only: [p50]` keeps
+some of the scenarios. All are merged and validated, and only then is a job graph built.
 """
 
 import re
@@ -52,8 +53,28 @@ def load_config(folder: Path, given: Mapping[str, Any]) -> Config:
     name = given.get("profile", "quick")
     profile_file = folder / f"{name}.yaml"
     own = "scenarios" in given and not profile_file.exists()
-    profile = {} if own else read_yaml(profile_file)
-    return validate(merge(merge(read_yaml(folder / "defaults.yaml"), profile), typed(given)))
+    profile = merge({} if own else read_yaml(profile_file), typed(given))
+    base = read_yaml(folder / "defaults.yaml")
+    extended = profile.pop("extends", None)
+    if extended is not None:
+        base = merge(base, read_yaml(folder / f"{extended}.yaml"))
+    merged = merge(base, profile)
+    return validate(_some(merged, merged.pop("only")) if "only" in merged else merged)
+
+
+def _some(values: Mapping[str, Any], only: Any) -> dict[str, Any]:
+    """The settings with some of the scenarios, and the sources that these need."""
+    scenarios = values.get("scenarios", {})
+    names = only if isinstance(only, list) else [only]
+    for name in names:
+        if name not in scenarios:
+            raise ConfigError(f"only: there is no scenario {name!r}; give {', '.join(scenarios)}")
+    kept = {name: scenarios[name] for name in scenarios if name in names}
+    used = {entry.get("source") for entry in kept.values() if isinstance(entry, Mapping)}
+    sources = {name: entry for name, entry in values.get("sources", {}).items() if name in used}
+    shown = values.get("report", {}).get("showcase")
+    report = {**values.get("report", {}), "showcase": shown if shown in kept else None}
+    return {**values, "scenarios": kept, "sources": sources, "report": report}
 
 
 def typed(value: Any) -> Any:

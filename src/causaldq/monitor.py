@@ -1,6 +1,7 @@
 """Running methods on paths. The only place where hidden values meet a method: it hands
 over the chosen streams' values, and nothing else."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -22,15 +23,36 @@ def step(
     return state, streams, method.statistic(state)
 
 
+STRIDE = 10
+"""Steps between two looks at which paths can stop."""
+
+
 def statistics(
-    method: Method[S], paths: Floats, truth: Truth | None, rng: np.random.Generator
+    method: Method[S],
+    paths: Floats,
+    truth: Truth | None,
+    rng: np.random.Generator,
+    ceiling: Callable[[Floats], float] | None = None,
 ) -> Floats:
-    """Statistic at every step (n, steps) of the paths (n, steps, p)."""
+    """Statistic at every step (n, steps) of the paths (n, steps, p).
+
+    With a ceiling, which may depend on the statistics so far (n, steps so far), a path stops
+    soon after it has been above; its statistic is infinite from there on.
+    """
     n, steps, _ = paths.shape
     state = method.start(n, truth, rng)
-    values = np.empty((n, steps))
+    values = np.full((n, steps), np.inf)
+    running = np.arange(n)
     for t in range(steps):
-        state, _, values[:, t] = step(method, state, paths[:, t], rng)
+        state, _, values[running, t] = step(method, state, paths[running, t], rng)
+        if ceiling is not None and (t + 1) % STRIDE == 0:
+            so_far = values[:, : t + 1]
+            below = so_far[running].max(axis=1) <= ceiling(so_far)
+            if not below.all():
+                running = running[below]
+                state = state.take(np.flatnonzero(below))
+            if len(running) == 0:
+                break
     return values
 
 
@@ -42,7 +64,7 @@ class Delays:
     """(n,), alarmed before the change."""
     delay: Ints
     """(n,), readings after the change up to and including the alarm; the horizon if there
-    was none; 0 where there was a false alarm."""
+    was none; 0 where a false alarm ended the run."""
     censored: Bools
     """(n,), no alarm within the horizon."""
 
@@ -55,11 +77,14 @@ def delays(
     truths: list[Truth | None],
     limit: float,
     rng: np.random.Generator,
+    *,
+    restart: bool = False,
 ) -> list[Delays]:
     """Monitor the same paths (n, steps, p) under several shifted means (n, p).
 
     Until the change all alternatives share one past, so it is run once unless the truths
-    differ. A replication is dropped once it has alarmed.
+    differ. A replication is dropped once it has alarmed; with `restart` it begins anew after
+    an alarm before the change.
     """
     n, steps, _ = paths.shape
     groups = len(means)
@@ -77,9 +102,13 @@ def delays(
         values = np.tile(paths[:, t], (past, 1))
         state, _, value = step(method, state, values, rng)
         alarmed |= value > limit
+        if restart and (value > limit).any():
+            again = np.flatnonzero(value > limit)
+            known = None if truth is None else truth.take(again)
+            state = state.put(again, method.start(len(again), known, rng))
     false_alarm[:] = np.tile(alarmed, groups // past)
 
-    running = np.flatnonzero(~false_alarm)
+    running = np.arange(n * groups) if restart else np.flatnonzero(~false_alarm)
     state = state.take(running % (n * past))
     for t in range(change, steps):
         if len(running) == 0:
@@ -92,8 +121,9 @@ def delays(
             state = state.take(np.flatnonzero(~over))
             running = running[~over]
 
-    censored = (alarm_at < 0) & ~false_alarm
-    delay = np.where(censored, steps - change, np.where(false_alarm, 0, alarm_at))
+    left_out = false_alarm & (not restart)
+    censored = (alarm_at < 0) & ~left_out
+    delay = np.where(censored, steps - change, np.where(left_out, 0, alarm_at))
     return [
         Delays(false_alarm[rows], delay[rows], censored[rows])
         for rows in (np.arange(g * n, (g + 1) * n) for g in range(groups))

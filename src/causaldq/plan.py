@@ -17,6 +17,8 @@ from causaldq.jobs.settings import (
     InjectJob,
     PolicyJob,
     PrepareJob,
+    ShowcaseJob,
+    ShowcaseRun,
     SimulateJob,
 )
 from causaldq.methods.registry import INDEX_METHODS, is_bound
@@ -151,8 +153,28 @@ class Plan:
             horizon=wanted.horizon,
         )
 
-    def discover_job(self, source: str) -> DiscoverJob:
-        return DiscoverJob(seed=self.config.seed, source=source, discovery=self.config.discovery)
+    def graph_of(self, scenario: str) -> str:
+        """Id of the graph that a scenario's networks are given."""
+        wanted = self.config.scenarios[scenario]
+        quality = "" if wanted.graph == "estimated" else f".{wanted.graph}"
+        return f"{wanted.source}{quality}"
+
+    def graphs(self) -> list[str]:
+        """Ids of all graphs: the estimated one of each source, and what scenarios ask for."""
+        return list(
+            dict.fromkeys([*self.config.sources, *map(self.graph_of, self.config.scenarios)])
+        )
+
+    def discover_job(self, graph: str) -> DiscoverJob:
+        source, _, quality = graph.partition(".")
+        return DiscoverJob.model_validate(
+            {
+                "seed": self.config.seed,
+                "source": source,
+                "discovery": self.config.discovery,
+                "quality": quality or "estimated",
+            }
+        )
 
     def train_job(self, name: str) -> TrainingSettings:
         network = self.networks[name]
@@ -164,7 +186,7 @@ class Plan:
             method=self.config.learned[network.method],
             agent=self.config.agent,
             hyperparameters=self.config.hyperparameters[wanted.hyperparameters],
-            statistic=self.config.statistic,
+            statistic=self.config.statistic_of(network.scenario),
             plan=ShiftPlan(
                 protocol=network.protocol,
                 places=wanted.places,
@@ -185,7 +207,8 @@ class Plan:
         if method is None or method.limit_depends_on_shift:
             return run.id
         k = f".k{wanted.k}" if method.is_bound else ""
-        return f"{wanted.source}.m{wanted.m}{k}.{run.method}"
+        decay = "" if wanted.decay is None else f".decay{wanted.decay:g}"
+        return f"{wanted.source}.m{wanted.m}{k}{decay}.{run.method}"
 
     def calibrate_job(self, name: str) -> CalibrateJob:
         run = self.limits[name]
@@ -201,7 +224,7 @@ class Plan:
             method=run.method,
             m=wanted.m,
             protocols=config.protocols,
-            statistic=config.statistic,
+            statistic=config.statistic_of(run.scenario),
             baselines=config.baselines,
             calibration=config.calibration,
             confidence=config.evaluation.confidence,
@@ -210,7 +233,11 @@ class Plan:
             cells=_cells(wanted) if by_cell else None,
             propagate=wanted.propagate if by_cell else False,
             places=wanted.places if is_bound else "first",
+            grid=config.calibration.arl0_grid if self._is_shown(name) else [],
         )
+
+    def _is_shown(self, limits: str) -> bool:
+        return any(self.limits_of(run) == limits for run in self.showcase_runs())
 
     def theory_job(self) -> TheoryJob:
         if self.config.theory is None:
@@ -237,8 +264,36 @@ class Plan:
             method=run.method,
             m=wanted.m,
             protocols=["fair"],
-            statistic=self.config.statistic,
+            statistic=self.config.statistic_of(run.scenario),
             baselines=self.config.baselines,
+        )
+
+    def showcase_runs(self) -> list[Run]:
+        return [run for run in self.runs.values() if run.scenario == self.config.report.showcase]
+
+    def showcase_job(self) -> ShowcaseJob:
+        config = self.config
+        name = config.report.showcase
+        if name is None:
+            raise TypeError("the config asks for no showcase")
+        wanted, runs = config.scenarios[name], self.showcase_runs()
+        deltas = [delta for delta in wanted.deltas if delta > 0]
+        return ShowcaseJob(
+            seed=config.seed,
+            scenario=name,
+            method=runs[0].method,
+            m=wanted.m,
+            protocols=config.protocols,
+            statistic=config.statistic_of(name),
+            baselines=config.baselines,
+            runs=[ShowcaseRun(method=run.method, seed=run.seed) for run in runs],
+            limits={run.id: self.limits_of(run) for run in runs},
+            arl0=config.calibration.arl0,
+            arl0_grid=config.calibration.arl0_grid,
+            delta=1.0 if 1.0 in deltas else deltas[0],
+            deltas=deltas,
+            confidence=config.evaluation.confidence,
+            bootstrap=config.evaluation.bootstrap,
         )
 
     def evaluate_job(self, name: str) -> EvaluateJob:
@@ -250,10 +305,11 @@ class Plan:
             method=run.method,
             m=wanted.m,
             protocols=self.config.protocols,
-            statistic=self.config.statistic,
+            statistic=self.config.statistic_of(run.scenario),
             baselines=self.config.baselines,
             cells=_cells(wanted),
             events=wanted.events,
+            restart=wanted.restart,
             replications=self.config.evaluation.event_runs,
         )
 

@@ -7,6 +7,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 Protocol = Literal["paper", "fair"]
 Case = Literal["case_a", "case_b"]
 Places = Literal["first", "random"]
+GraphQualities = Literal["estimated", "no_edges", "low", "ground_truth"]
 Share = Annotated[float, Field(gt=0, lt=1)]
 Positive = Annotated[float, Field(gt=0)]
 NotNegative = Annotated[float, Field(ge=0)]

@@ -1,5 +1,6 @@
 """Competitors and bounds, against slow versions written from their equations."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -14,15 +15,17 @@ from causaldq.config import BaselineSettings, CalibrationSettings, StatisticSett
 from causaldq.errors import DataError
 from causaldq.evaluation.calibration import average_run_length, run_lengths
 from causaldq.methods.asmp import Asmp
-from causaldq.methods.base import Method, Problem, Truth
+from causaldq.methods.base import Method, Problem, Truth, largest
 from causaldq.methods.cmab import Cmab
 from causaldq.methods.cusum import Cusum, best_streams
 from causaldq.methods.full_observation import FullObservation
+from causaldq.methods.local import LocalMethod, LocalState
+from causaldq.methods.oracle_set import OracleSet
 from causaldq.methods.profiles import PhaseOne, components, quadrature
 from causaldq.methods.registry import INDEX_METHODS
 from causaldq.methods.round_robin import RoundRobin
 from causaldq.methods.tras import Tras, sum_of_largest
-from causaldq.methods.tssrp import Tssrp
+from causaldq.methods.tssrp import Tssrp, log_sum
 from causaldq.monitor import statistics, step
 from causaldq.statistic import LocalStatistic
 
@@ -30,7 +33,7 @@ Form = Literal["normalised", "raw"]
 DEFAULTS = yaml.safe_load((Path(__file__).parents[2] / "config" / "defaults.yaml").read_text())
 BASELINES = BaselineSettings.model_validate(DEFAULTS["baselines"])
 CALIBRATION = CalibrationSettings(
-    arl0=50.0, nominal_level=0.95, paths=10, fresh_paths=10, horizon_factor=2.0
+    arl0=50.0, nominal_level=0.95, paths=10, fresh_paths=10, horizon_factor=2.0, arl0_grid=[50.0]
 )
 
 
@@ -393,7 +396,7 @@ def test_a_published_limit_is_a_number(name: str) -> None:
     noise = np.random.default_rng(0).standard_normal((N, 200, P))
     paths = noise @ np.linalg.cholesky(covariance).T
     in_control = statistics(method, paths, truth, np.random.default_rng(1))
-    limit = method.published_limit(in_control, CALIBRATION)
+    limit = method.published_limit(lambda: in_control, CALIBRATION)
     if name in ("tssrp", "tras", "cusum"):
         assert average_run_length(*run_lengths(in_control, limit)) >= CALIBRATION.arl0
         below = np.nextafter(limit, -np.inf)
@@ -471,8 +474,59 @@ def test_cusum_without_a_shift_never_alarms() -> None:
     truth = a_truth(N, P, 4, 1, delta=0.0)
     method = Cusum(a_problem(covariance, M))
     values = statistics(method, paths_of(covariance, N, 30, 1), truth, np.random.default_rng(0))
-    assert not (values > method.published_limit(values, CALIBRATION)).any()
+    assert not (values > method.published_limit(lambda: values, CALIBRATION)).any()
     assert not (values > 0.0).any()
+
+
+class FixedSet(LocalMethod):
+    """The oracle by the letter: the local statistic of streams that never change."""
+
+    def __init__(self, problem: Problem, streams: np.ndarray) -> None:
+        super().__init__(problem)
+        self.streams = streams
+
+    def choose(self, state: LocalState, rng: np.random.Generator) -> np.ndarray:
+        return self.streams
+
+
+@pytest.mark.parametrize("form", ["normalised", "raw"])
+@pytest.mark.parametrize("ridge", [1e-6, 0.1])
+def test_the_oracle_is_the_local_statistic_of_its_set(form: Any, ridge: float) -> None:
+    p, m, n, steps = 7, 3, 5, 12
+    covariance = a_covariance(p)
+    problem = replace(
+        a_problem(covariance, m), statistic=StatisticSettings(decay=0.1, form=form, ridge=ridge)
+    )
+    oracle, rng = OracleSet(problem), np.random.default_rng(1)
+    state = oracle.start(n, a_truth(n, p, 2, 3), rng)
+    literal = FixedSet(problem, state.streams)
+    expected = literal.start(n, None, rng)
+    paths = paths_of(covariance, n, steps, 2)
+    for t in range(steps):
+        state, _, value = step(oracle, state, paths[:, t], rng)
+        expected, _, literal_value = step(literal, expected, paths[:, t], rng)
+        np.testing.assert_allclose(value, literal_value, rtol=1e-9)
+
+
+@given(
+    rows=st.lists(st.lists(st.integers(0, 4), min_size=5, max_size=5), min_size=1, max_size=6),
+    m=st.integers(1, 5),
+    seed=st.integers(0, 2**32 - 1),
+)
+def test_the_largest_are_those_of_a_sort(rows: list[list[int]], m: int, seed: int) -> None:
+    scores = np.array(rows, dtype=float)
+    order = np.random.default_rng(seed).random(scores.shape)
+    for row, places in enumerate(largest(scores, m, order)):
+        ranked = sorted(range(5), key=lambda i, row=row: (-scores[row, i], order[row, i]))
+        assert places.tolist() == sorted(ranked[:m])
+
+
+def test_log_sum_is_numpys() -> None:
+    rng = np.random.default_rng(0)
+    first, second = 10 ** rng.uniform(-3, 3, (2, 1000)) * rng.choice([-1.0, 1.0], (2, 1000))
+    np.testing.assert_allclose(
+        log_sum(first, second), np.logaddexp(first, second), atol=1e-15, rtol=1e-15
+    )
 
 
 @pytest.mark.parametrize("name", ["cusum", "oracle_set"])

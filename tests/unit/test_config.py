@@ -31,8 +31,35 @@ BAD = {
     ),
     "unknown method": ({"methods": ["causal_qd"]}, ["methods", "'causal_qd'", "causal_dq"]),
     "unknown source": (
-        {"scenarios": {"p10": {"source": "tep"}}},
-        ["scenarios.p10.source", "'tep'", "sim_p10"],
+        {"scenarios": {"p10": {"source": "nowhere"}}},
+        ["scenarios.p10.source", "'nowhere'", "sim_p10"],
+    ),
+    "flow in recorded rows": (
+        {"scenarios": {"tep_m5": {"propagate": True}}},
+        ["scenarios.tep_m5.propagate", "the true graph is not known"],
+    ),
+    "events of a simulation": (
+        {"scenarios": {"p10": {"events": True}}}, ["scenarios.p10.events", "no such rows"],
+    ),
+    "shifted flares": (
+        {"scenarios": {"flares_m6": {"deltas": [0.5]}}}, ["scenarios.flares_m6.deltas", "[1.0]"],
+    ),
+    "true graph of recorded rows": (
+        {"scenarios": {"tep_m5": {"graph": "ground_truth"}}}, ["scenarios.tep_m5.graph"],
+    ),
+    "setting of two cases": (
+        {"scenarios": {"p10": {"setting": "x"}}}, ["scenarios.p10.cases", "one case"],
+    ),
+    "unknown showcase": ({"report": {"showcase": "p11"}}, ["report.showcase", "'p11'"]),
+    "too many sensors for the process": (
+        {"scenarios": {"tep_m5": {"m": 51}}}, ["scenarios.tep_m5.m", "at most p = 50"],
+    ),
+    "unknown kind of source": (
+        {"sources": {"tep": {"kind": "plc"}}}, ["sources.tep", "plc"],
+    ),
+    "own data without rows": (
+        {"sources": {"mine": {"kind": "own", "file": "a.csv"}}},
+        ["sources.mine", "first_in_control"],
     ),
     "unknown hyperparameters": (
         {"scenarios": {"p10": {"hyperparameters": "p11"}}},
@@ -56,11 +83,22 @@ def test_a_bad_setting_is_one_line_that_names_it(case: str) -> None:
         assert part in message
 
 
+def test_only_some_scenarios_can_be_asked_for() -> None:
+    config = load_config(CONFIG, {"only": ["p10", "tep_m5"]})
+    assert list(config.scenarios) == ["p10", "tep_m5"]
+    assert list(config.sources) == ["sim_p10", "tep"]
+    assert config.report.showcase is None
+    assert load_config(CONFIG, {"only": "p50"}).report.showcase == "p50"
+    with pytest.raises(ConfigError, match="only: there is no scenario 'p11'"):
+        load_config(CONFIG, {"only": ["p11"]})
+
+
 def test_a_missing_setting_is_named(tmp_path: Path) -> None:
     defaults = yaml.safe_load((CONFIG / "defaults.yaml").read_text())
     del defaults["calibration"]["arl0"]
     (tmp_path / "defaults.yaml").write_text(yaml.safe_dump(defaults))
-    (tmp_path / "quick.yaml").write_text((CONFIG / "quick.yaml").read_text())
+    for name in ("quick.yaml", "experiments.yaml"):
+        (tmp_path / name).write_text((CONFIG / name).read_text())
     with pytest.raises(ConfigError, match=r"calibration.arl0: is missing"):
         load_config(tmp_path, {})
 

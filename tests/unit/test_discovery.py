@@ -351,6 +351,8 @@ def settings_for(algorithm: str, file: Path | None = None) -> DiscoverySettings:
             "algorithm": algorithm,
             "level": 0.01,
             "max_directions": 4,
+            "low_tpr": 0.17,
+            "low_fdr": 0.89,
             "file": None if file is None else str(file),
         }
     )

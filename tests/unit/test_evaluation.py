@@ -14,6 +14,7 @@ from causaldq.config import BaselineSettings, StatisticSettings
 from causaldq.evaluation.aggregate import delay_matrix
 from causaldq.evaluation.calibration import (
     average_run_length,
+    limit_at_most,
     limit_for,
     measured_run_length,
     run_lengths,
@@ -437,6 +438,43 @@ def test_delays_are_those_of_single_runs(
         # one past: the same replications alarm before the change
         for outcome in found[1:]:
             assert np.array_equal(outcome.false_alarm, found[0].false_alarm)
+
+
+@pytest.mark.parametrize("arl0", [5.0, 20.0, 40.0])
+def test_paths_that_stop_give_the_limit_of_whole_ones(
+    a_problem: Callable[[int], Problem], arl0: float
+) -> None:
+    method = Steady(a_problem(2))
+    paths = np.random.default_rng(3).standard_normal((60, 160, 6))
+
+    def simulated(ceiling: Callable[[np.ndarray], float] | None) -> np.ndarray:
+        return statistics(method, paths, None, np.random.default_rng(0), ceiling)
+
+    whole = simulated(None)
+    limit = limit_for(whole, arl0)
+    stopped = simulated(lambda so_far: limit_at_most(so_far, arl0))
+    assert limit_for(stopped, arl0) == limit
+    steps = np.isfinite(stopped).sum()
+    assert steps < 0.6 * whole.size
+    np.testing.assert_allclose(stopped[np.isfinite(stopped)], whole[np.isfinite(stopped)])
+    # a smaller run length is served as well: its limit is below
+    assert limit_for(stopped, arl0 / 2) == limit_for(whole, arl0 / 2)
+    # and with a limit that is known, run lengths at it are those of whole paths
+    known = simulated(lambda _: limit)
+    assert np.isfinite(known).sum() <= steps
+    for found, expected in zip(run_lengths(known, limit), run_lengths(whole, limit), strict=True):
+        assert np.array_equal(found, expected)
+
+
+@given(
+    paths=st.lists(st.lists(st.integers(0, 9), min_size=12, max_size=12), min_size=1, max_size=8),
+    arl0=st.floats(1, 12),
+    seen=st.integers(1, 12),
+)
+def test_no_limit_comes_out_above_its_bound(paths: list[list[int]], arl0: float, seen: int) -> None:
+    """Whatever comes after what was seen."""
+    whole = np.array(paths, dtype=float)
+    assert limit_for(whole, arl0) <= limit_at_most(whole[:, :seen], arl0)
 
 
 def test_limits_at_both_ends(a_problem: Callable[[int], Problem]) -> None:

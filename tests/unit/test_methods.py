@@ -106,6 +106,7 @@ def test_limits_for_recorded_streams_allow_for_their_memory(tmp_path: Path) -> N
         seed=1, unit="recorded", source="recorded", method="greedy", m=2, protocols=["fair"],
         statistic=CONFIG.statistic, baselines=CONFIG.baselines, calibration=settings,
         confidence=0.95, bootstrap=200, k=None, cells=None, propagate=False, places="first",
+        grid=[],
     )  # fmt: skip
     run_calibrate(job, tmp_path / "streams.npz", {}, tmp_path / "limits.json")
     limit = read_json(tmp_path / "limits.json")["fair"]["*"]["limit"]

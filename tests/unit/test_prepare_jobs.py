@@ -19,7 +19,7 @@ from causaldq.jobs.prepare import read_flares, run_prepare, without_constant_str
 from causaldq.jobs.settings import FetchJob, InjectJob, PrepareJob
 from causaldq.loading import load_config, merge
 from causaldq.methods.base import Method, State, Truth
-from causaldq.monitor import event_delays
+from causaldq.monitor import delays, event_delays
 from causaldq.plan import Plan
 from causaldq.shifts import InjectedSet, fixed_order, insert_anomaly, recorded_shift
 from causaldq.streams.model import Records, StreamModel
@@ -378,3 +378,17 @@ def test_event_delays_against_one_run_after_another() -> None:
 def test_recordings_of_unequal_length_are_refused() -> None:
     with pytest.raises(DataError, match="differ in length"):
         Events.of([("a", np.zeros((3, 1)), 1), ("b", np.zeros((4, 1)), 1)], 1)
+
+
+def test_runs_begin_anew_after_a_false_alarm_if_asked_to() -> None:
+    rng = np.random.default_rng(6)
+    paths = rng.exponential(size=(40, 60, 1))
+    method = Sum.__new__(Sum)
+    shift = np.full((40, 1), 0.5)
+    left_out = delays(method, paths, 30, [shift], [None], 7.0, rng)[0]
+    anew = delays(method, paths, 30, [shift], [None], 7.0, rng, restart=True)[0]
+    assert np.array_equal(left_out.false_alarm, anew.false_alarm)
+    assert (left_out.delay[left_out.false_alarm] == 0).all()
+    moved = paths[:, :, 0] + 0.5 * (np.arange(60) >= 30)
+    expected = [slow_event_delay(row, 0, 30, 7.0)[1] for row in moved]
+    assert anew.delay.tolist() == expected

@@ -39,8 +39,8 @@ STREAM_FACTS = f"{ARTIFACTS}/streams/{{source}}.json"
 EVENTS = f"{ARTIFACTS}/streams/{{source}}.events.npz"
 TIDY = f"{ARTIFACTS}/streams/{{source}}.parquet"
 INJECTED = f"{ARTIFACTS}/injected/{{scenario}}.npz"
-GRAPH = f"{ARTIFACTS}/graphs/{{source}}.npz"
-GRAPH_SUMMARY = f"{ARTIFACTS}/graphs/{{source}}.json"
+GRAPH = f"{ARTIFACTS}/graphs/{{graph}}.npz"
+GRAPH_SUMMARY = f"{ARTIFACTS}/graphs/{{graph}}.json"
 CHECKPOINT = f"{ARTIFACTS}/checkpoints/{{network}}.safetensors"
 CHECKPOINT_FACTS = f"{ARTIFACTS}/checkpoints/{{network}}.json"
 CURVE = f"{ARTIFACTS}/curves/{{network}}.csv"
@@ -48,6 +48,7 @@ THEORY = f"{RESULTS}/theory.json"
 THEORY_CURVES = f"{RESULTS}/theory_curves.csv"
 TRAINING = f"{RESULTS}/training.csv"
 CURVES = f"{RESULTS}/curves.csv"
+GRAPHS = f"{RESULTS}/graphs.csv"
 POLICY = f"{ARTIFACTS}/policies/{{run}}.zip"
 LIMITS = f"{ARTIFACTS}/limits/{{limits}}.json"
 RUN = f"{ARTIFACTS}/runs/{{run}}.csv"
@@ -105,6 +106,7 @@ def checkpoint_arguments(run):
 wildcard_constraints:
     source=names(SETTINGS.sources),
     scenario=names(SETTINGS.scenarios),
+    graph=names(PLAN.graphs()),
     network=r"[a-z0-9_.]+",
     limits=r"[a-z0-9_.]+",
     run=r"[a-z0-9_.]+",

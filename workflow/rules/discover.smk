@@ -3,15 +3,15 @@
 
 rule discover:
     input:
-        streams=STREAMS,
+        streams=lambda w: STREAMS.format(source=w.graph.partition(".")[0]),
     output:
         graph=GRAPH,
         summary=GRAPH_SUMMARY,
     log:
-        f"{LOGS}/discover/{{source}}.log",
+        f"{LOGS}/discover/{{graph}}.log",
     params:
         code=code_of("discover"),
-        settings=lambda w: as_argument(PLAN.discover_job(w.source)),
+        settings=lambda w: as_argument(PLAN.discover_job(w.graph)),
     shell:
         "python scripts/discover.py --settings {params.settings:q}"
         " --streams {input.streams} --output {output.graph} --summary {output.summary}"

@@ -81,3 +81,31 @@ rule aggregate:
         "python scripts/aggregate.py --settings {params.settings:q} --runs {input.runs}"
         " --limits {input.limits} --facts {input.facts} --published {input.published}"
         " --output {output.add} --events {output.events} --log {log}"
+
+
+rule showcase:
+    input:
+        streams=lambda w: streams_of(SETTINGS.report.showcase),
+        injected=INJECTED.format(scenario=SETTINGS.report.showcase),
+        limits=sorted(
+            {LIMITS.format(limits=PLAN.limits_of(run)) for run in PLAN.showcase_runs()}
+        ),
+        checkpoints=[
+            path
+            for run in PLAN.showcase_runs()
+            for path in checkpoints_of(run).values()
+        ],
+    output:
+        watch=f"{RESULTS}/watch.csv",
+        tradeoff=f"{RESULTS}/tradeoff.csv",
+        places=f"{RESULTS}/places.csv",
+    log:
+        f"{LOGS}/showcase.log",
+    params:
+        code=code_of("showcase"),
+        settings=lambda w: as_argument(PLAN.showcase_job()),
+    shell:
+        "python scripts/showcase.py --settings {params.settings:q} --streams {input.streams}"
+        " --injected {input.injected} --limits {input.limits}"
+        " --checkpoints {input.checkpoints} --watch {output.watch}"
+        " --tradeoff {output.tradeoff} --places {output.places} --log {log}"

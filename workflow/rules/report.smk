@@ -12,15 +12,22 @@ DOCUMENT = [f"{RESULTS}/paper.pdf"] if HAS_LATEX else []
 TIDY_RESULTS = [
     f"{RESULTS}/add.csv",
     f"{RESULTS}/events.csv",
-    *([TRAINING, CURVES] if PLAN.networks else []),
+    *([TRAINING, CURVES, GRAPHS] if PLAN.networks else []),
     *([THEORY, THEORY_CURVES] if SETTINGS.theory else []),
+    *(rules.showcase.output if SETTINGS.report.showcase else []),
+    "data/reference/hyperparameters.csv",
 ]
-CLAIMS = [f"{RESULTS}/claims.csv"] if SETTINGS.theory else []
+# Where none of the paper's tables is measured, nothing can be said of its claims.
+CLAIMS = (
+    [f"{RESULTS}/{name}.csv" for name in ("claims", "claim_cells", "comparison")]
+    if "claims" in SHOWN.notebooks
+    else []
+)
 
 
 rule tables:
     input:
-        tidy=TIDY_RESULTS,
+        tidy=TIDY_RESULTS + CLAIMS,
     output:
         TABLES,
         headline=f"{RESULTS}/headline.md",
@@ -37,22 +44,32 @@ rule tables:
 
 rule claims:
     input:
+        tidy=[*TIDY_RESULTS, "data/reference/published.csv"],
         claims="data/reference/claims.yaml",
-        theory=THEORY,
+        comparison="data/reference/comparison.yaml",
     output:
-        report(
+        claims=report(
             f"{RESULTS}/claims.csv",
             category="Claims",
             labels={"what": "verdicts"},
             caption="../report/claims.rst",
         ),
+        cells=report(
+            f"{RESULTS}/claim_cells.csv",
+            category="Claims",
+            labels={"what": "cells behind the verdicts"},
+            caption="../report/claim_cells.rst",
+        ),
+        comparison=f"{RESULTS}/comparison.csv",
     log:
         f"{LOGS}/claims.log",
     params:
         code=code_of("claims"),
+        settings=as_argument(SETTINGS),
     shell:
-        "python scripts/claims.py --claims {input.claims} --theory {input.theory}"
-        " --output {output} --log {log}"
+        "python scripts/claims.py --settings {params.settings:q} --tidy {input.tidy}"
+        " --claims {input.claims} --comparison {input.comparison} --output {output.claims}"
+        " --cells {output.cells} --compared {output.comparison} --log {log}"
 
 
 rule figures:
@@ -83,7 +100,7 @@ rule figures:
 rule document:
     input:
         template="src/causaldq/report/templates/document.tex",
-        tidy=TIDY_RESULTS,
+        tidy=TIDY_RESULTS + CLAIMS,
         tables=[path for path in TABLES if path.endswith(".tex")],
         figures=expand(f"{RESULTS}/figures/{{name}}.pdf", name=FIGURES),
     output:
@@ -106,7 +123,7 @@ rule document:
 rule notebook:
     input:
         notebook="notebooks/{name}.ipynb",
-        tidy=TIDY_RESULTS,
+        tidy=TIDY_RESULTS + CLAIMS,
         figures=rules.figures.output.png,
     output:
         report(

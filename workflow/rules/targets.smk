@@ -9,7 +9,7 @@ rule data:
 
 rule graphs:
     input:
-        expand(GRAPH, source=list(SETTINGS.sources)),
+        expand(GRAPH, graph=PLAN.graphs()),
 
 
 rule networks:

@@ -5,7 +5,7 @@ rule train:
     input:
         streams=lambda w: streams_of(PLAN.networks[w.network].scenario),
         graph=lambda w: GRAPH.format(
-            source=PLAN.source_of(PLAN.networks[w.network].scenario)
+            graph=PLAN.graph_of(PLAN.networks[w.network].scenario)
         ),
     output:
         checkpoint=CHECKPOINT,
@@ -25,15 +25,18 @@ rule train:
 rule summarise_training:
     input:
         curves=expand(CURVE, network=list(PLAN.networks)),
+        summaries=expand(GRAPH_SUMMARY, graph=PLAN.graphs()),
+        published="data/reference/published.csv",
     output:
         summary=TRAINING,
         curves=CURVES,
+        graphs=GRAPHS,
     log:
         f"{LOGS}/summarise_training.log",
     params:
         code=code_of("summarise_training"),
-        confidence=SETTINGS.evaluation.confidence,
+        settings=as_argument(SETTINGS),
     shell:
-        "python scripts/summarise_training.py --curves {input.curves}"
-        " --confidence {params.confidence} --output {output.summary} --tidy {output.curves}"
-        " --log {log}"
+        "python scripts/summarise_training.py --settings {params.settings:q}"
+        " --curves {input.curves} --summaries {input.summaries} --published {input.published}"
+        " --output {output.summary} --tidy {output.curves} --graphs {output.graphs} --log {log}"

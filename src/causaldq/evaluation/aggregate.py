@@ -47,7 +47,7 @@ class Gathered:
     """Every replication of every run."""
     files: dict[str, Path]
     """The file of each run."""
-    limits: dict[str, dict[str, dict[str, dict[str, float | None]]]]
+    limits: dict[str, dict[str, dict[str, dict[str, Any]]]]
     """By the limits' id, protocol and cell."""
     facts: dict[str, dict[str, Any]]
     """What is known of each source."""
@@ -93,21 +93,30 @@ def aggregate(gathered: Gathered, published: pd.DataFrame) -> pd.DataFrame:
     rows = []
     for cell, group in raw.groupby(CELL, sort=False):
         named = dict(zip(CELL, cell, strict=True))
-        delays = {str(method): delay_matrix(part) for method, part in group.groupby("method")}
+        restart = config.scenarios[str(named["scenario"])].restart
+        delays = {
+            str(method): delay_matrix(part, restart=restart)
+            for method, part in group.groupby("method")
+        }
         rivals = {name: d for name, d in delays.items() if not is_bound(name)}
         best = among_best(rivals, 1.0 - config.evaluation.confidence)
         for method in config.methods_of(str(named["scenario"])):
             part = group[group["method"] == method]
-            rows.append(
-                _describe(gathered, named, method, part, delays, published)
-                | {"among_best": int(method in best)}
-            )
-    return pd.DataFrame(rows)[COLUMNS]
+            row = _describe(gathered, named, method, part, delays)
+            row |= {"among_best": int(method in best)}
+            scenario = config.scenarios[str(named["scenario"])]
+            for table in (scenario.table, *scenario.also):
+                beside = _published(row | {"table": table}, published)
+                # In other tables only what the paper has there, too.
+                if table == scenario.table or not np.isnan(beside["published_add"]):
+                    rows.append(row | {"table": table} | beside)
+    return pd.DataFrame(rows, columns=COLUMNS)
 
 
-def delay_matrix(runs: pd.DataFrame) -> Floats:
-    """Delays (seeds, replications) of one cell and method, NaN after a false alarm."""
-    delays = runs["delay"].where(runs["false_alarm"] == 0).astype(float)
+def delay_matrix(runs: pd.DataFrame, *, restart: bool = False) -> Floats:
+    """Delays (seeds, replications) of one cell and method, NaN where a false alarm ended a run."""
+    kept = (runs["false_alarm"] == 0) | restart
+    delays = runs["delay"].where(kept).astype(float)
     wide = delays.groupby([runs["training_seed"], runs["replication"]]).first().unstack()
     return wide.to_numpy(dtype=np.float64)
 
@@ -153,7 +162,6 @@ def _describe(
     method: str,
     runs: pd.DataFrame,
     delays: dict[str, Floats],
-    published: pd.DataFrame,
 ) -> dict[str, object]:
     config, plan = gathered.config, gathered.plan
     scenario = config.scenarios[str(cell["scenario"])]
@@ -163,9 +171,8 @@ def _describe(
     rng = generator(config.seed, *(str(part) for part in cell.values()), method, "interval")
     evaluation = config.evaluation
     value = estimate(delays[method], evaluation.confidence, evaluation.bootstrap, rng)
-    row: dict[str, object] = {
+    return {
         **cell,
-        "table": scenario.table,
         "setting": scenario.setting or cell["setting"],
         "p": gathered.facts[scenario.source]["p"],
         "m": scenario.m,
@@ -188,7 +195,6 @@ def _describe(
         "source": gathered.facts[scenario.source]["label"],
         "files": ";".join(str(gathered.files[name]) for name in names),
     }
-    return row | _published(row, published)
 
 
 def _way_to_oracle(delays: dict[str, Floats], method: str) -> float:
@@ -203,7 +209,7 @@ def _mean(delays: Floats) -> float:
     return float(np.nanmean(delays)) if not np.isnan(delays).all() else float("nan")
 
 
-def _published(row: dict[str, object], published: pd.DataFrame) -> dict[str, object]:
+def _published(row: dict[str, object], published: pd.DataFrame) -> dict[str, float]:
     """The paper's value for this cell and method, if it printed one.
 
     p is no key: the paper's flares have 33 parameters, those that can be had offline 24. What

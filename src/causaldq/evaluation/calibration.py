@@ -3,6 +3,7 @@
 No policy looks at the limit, so one set of in-control statistics answers for all limits.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,15 +26,33 @@ def average_run_length(lengths: Ints, censored: Bools) -> float:
 
 
 def limit_for(statistics: Floats, arl0: float) -> float:
-    """The smallest limit at which in-control statistics (paths, steps) reach `arl0`.
+    """The smallest limit at which in-control statistics (paths, steps) reach `arl0`."""
+    return _smallest_limit(
+        statistics, lambda limit: average_run_length(*run_lengths(statistics, limit)) >= arl0
+    )
 
-    Bisection over the running maxima, the only values at which the run length changes.
+
+def limit_at_most(statistics: Floats, arl0: float) -> float:
+    """What `limit_for` cannot exceed, whatever the paths (paths, steps) have still to come.
+
+    A path alarms once at most, so that time without an alarm so far, over the number of paths,
+    is a run length reached for sure. Paths that have been above it need not go on.
     """
+    paths, steps = statistics.shape
+    if steps < arl0:
+        return float("inf")
+    return _smallest_limit(
+        statistics, lambda limit: run_lengths(statistics, limit)[0].sum() >= arl0 * paths
+    )
+
+
+def _smallest_limit(statistics: Floats, enough: Callable[[float], bool]) -> float:
+    """Bisection over the running maxima, the only values at which run lengths change."""
     candidates = np.unique(np.maximum.accumulate(statistics, axis=1))
     low, high = 0, len(candidates) - 1
     while low < high:
         middle = (low + high) // 2
-        if average_run_length(*run_lengths(statistics, candidates[middle])) >= arl0:
+        if enough(candidates[middle]):
             high = middle
         else:
             low = middle + 1

@@ -1,5 +1,7 @@
 """Alarm limits of a method on a source of streams."""
 
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +25,9 @@ from causaldq.shifts import (
 from causaldq.streams.model import StreamModel
 from causaldq.types import Floats
 
-Limits = dict[str, dict[str, dict[str, float | None]]]
-"""By protocol and cell; the cell "*" stands for all. Each: limit, arl0, low, high."""
+Limits = dict[str, dict[str, dict[str, Any]]]
+"""By protocol and cell; the cell "*" stands for all. Each: the limit, the run length it reached
+with its interval, and a grid of limits by the run length they are meant for."""
 
 
 def run_calibrate(
@@ -33,56 +36,71 @@ def run_calibrate(
     """Set each protocol's limit on in-control paths, and measure ARL0 on fresh ones."""
     model = StreamModel.load(streams)
     limits: Limits = {}
-    shared: tuple[Floats, Floats] | None = None
+    shared: Simulated | None = None
     for protocol in job.protocols:
         method = build_method(job, protocol, model, checkpoints)
         limits[protocol] = {}
         for cell in job.cells if job.cells is not None else [None]:
-            simulated = shared or _in_control_statistics(job, protocol, method, model, cell)
+            simulated = shared or Simulated(job, protocol, method, model, cell)
             if model.records is None and not (checkpoints or method.is_bound):
                 # Without a network and without the truth, both protocols are the same run.
                 shared = simulated
             key = cell.key if cell else "*"
-            limits[protocol][key] = _limit(job, protocol, method, *simulated)
+            limits[protocol][key] = _limit(job, protocol, method, simulated)
     write_json(output, limits)
 
 
-def _in_control_statistics(
-    job: CalibrateJob,
-    protocol: Protocol,
-    method: Method[Any],
-    model: StreamModel,
-    cell: Cell | None,
-) -> tuple[Floats, Floats]:
-    """Statistics (paths, steps), to set the limit and to check it."""
-    steps = int(job.calibration.arl0 * job.calibration.horizon_factor)
+@dataclass
+class Simulated:
+    """In-control statistics (paths, steps) of a method, simulated when asked for."""
 
-    def simulate(purpose: str, n: int) -> Floats:
+    job: CalibrateJob
+    protocol: Protocol
+    method: Method[Any]
+    model: StreamModel
+    cell: Cell | None
+
+    @cached_property
+    def calibration(self) -> Floats:
+        """To set the limit."""
+        return self._statistics("calibration", self.job.calibration.paths)
+
+    @cached_property
+    def fresh(self) -> Floats:
+        """To check it."""
+        return self._statistics("fresh", self.job.calibration.fresh_paths)
+
+    def _statistics(self, purpose: str, n: int) -> Floats:
+        job, protocol = self.job, self.protocol
+        steps = int(job.calibration.arl0 * job.calibration.horizon_factor)
         # The same in-control values for every method on a source; recorded rows that check a
         # limit are not those that set it.
         source = generator(job.seed, job.source, purpose)
-        paths = model.in_control(n, steps, source, protocol, held_out=purpose == "fresh")
+        paths = self.model.in_control(n, steps, source, protocol, held_out=purpose == "fresh")
         rng = generator(job.seed, job.unit, protocol, purpose)
-        truth = _imagined_truth(job, protocol, model, cell, n, rng) if method.is_bound else None
-        return statistics(method, paths, truth, rng)
-
-    return (
-        simulate("calibration", job.calibration.paths),
-        simulate("fresh", job.calibration.fresh_paths),
-    )
+        truth = None
+        if self.method.is_bound:
+            truth = _imagined_truth(job, protocol, self.model, self.cell, n, rng)
+        return statistics(self.method, paths, truth, rng)
 
 
 def _limit(
-    job: CalibrateJob, protocol: Protocol, method: Method[Any], in_control: Floats, fresh: Floats
-) -> dict[str, float | None]:
+    job: CalibrateJob, protocol: Protocol, method: Method[Any], simulated: Simulated
+) -> dict[str, Any]:
     settings = job.calibration
     if protocol == "paper":
-        limit = method.published_limit(in_control, settings)
+        limit = method.published_limit(lambda: simulated.calibration, settings)
     else:
-        limit = limit_for(in_control, settings.arl0)
+        limit = limit_for(simulated.calibration, settings.arl0)
     rng = generator(job.seed, job.unit, protocol, "bootstrap")
-    reached = measured_run_length(fresh, limit, job.confidence, job.bootstrap, rng)
-    return {"limit": limit, "arl0": reached.value, "low": reached.low, "high": reached.high}
+    reached = measured_run_length(simulated.fresh, limit, job.confidence, job.bootstrap, rng)
+    return {
+        "limit": limit,
+        "arl0": reached.value,
+        "low": reached.low,
+        "high": reached.high,
+        "grid": {f"{arl0:g}": limit_for(simulated.calibration, arl0) for arl0 in job.grid},
+    }
 
 
 def _imagined_truth(

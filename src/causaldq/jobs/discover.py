@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 
 from causaldq.discovery.algorithms import discover
+from causaldq.discovery.degrade import degraded
 from causaldq.discovery.effects import propagation_effects
 from causaldq.discovery.graph import Graph, quality
 from causaldq.files import write_arrays, write_json
@@ -16,7 +17,7 @@ from causaldq.streams.model import StreamModel
 def run_discover(job: DiscoverJob, streams: Path, output: Path, summary: Path) -> None:
     """Estimate the causal graph and the effects along it; compare it with the truth."""
     model = StreamModel.load(streams)
-    graph = discover(model, job.discovery)
+    graph = _graph(job, model)
     rng = generator(job.seed, job.source, "directions")
     correlation = np.asarray(np.corrcoef(model.rows, rowvar=False))
     effects = propagation_effects(graph, correlation, job.discovery.max_directions, rng)
@@ -28,7 +29,7 @@ def run_discover(job: DiscoverJob, streams: Path, output: Path, summary: Path) -
     write_json(
         summary,
         {
-            "algorithm": job.discovery.algorithm,
+            "algorithm": job.discovery.algorithm if job.quality == "estimated" else job.quality,
             "column_order": list(model.names),
             "rows": len(model.rows),
             "edges": graph.edges(),
@@ -39,3 +40,16 @@ def run_discover(job: DiscoverJob, streams: Path, output: Path, summary: Path) -
             "fdr": compared.fdr,
         },
     )
+
+
+def _graph(job: DiscoverJob, model: StreamModel) -> Graph:
+    """The estimated graph, or one that is better or worse than could be estimated."""
+    if job.quality == "estimated":
+        return discover(model, job.discovery)
+    if job.quality == "no_edges":
+        return Graph.empty(model.p)
+    truth = Graph.from_effects(model.effects)
+    if job.quality == "ground_truth":
+        return truth
+    rng = generator(job.seed, job.source, "low quality")
+    return degraded(truth, job.discovery.low_tpr, job.discovery.low_fdr, rng)

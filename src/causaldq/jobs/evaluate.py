@@ -57,6 +57,7 @@ def run_evaluate(
                 list(truths) if method.is_bound else [None] * len(means),
                 known[protocol][key]["limit"],
                 generator(job.seed, job.scenario, job.method, protocol, "evaluation"),
+                restart=job.restart,
             )
             rows += [
                 pd.DataFrame(

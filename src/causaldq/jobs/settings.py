@@ -10,7 +10,7 @@ from causaldq.config import (
     StatisticSettings,
     TepSource,
 )
-from causaldq.setting import Case, Places, Protocol, Settings
+from causaldq.setting import Case, GraphQualities, Places, Protocol, Settings
 
 
 class SimulateJob(Settings):
@@ -48,6 +48,7 @@ class DiscoverJob(Settings):
     seed: int
     source: str
     discovery: DiscoverySettings
+    quality: GraphQualities
 
 
 class Cell(Settings):
@@ -91,12 +92,15 @@ class CalibrateJob(MonitorSettings):
     """Only for bounds whose statistic depends on the shift: one limit for each cell."""
     propagate: bool
     places: Places
+    grid: list[float]
+    """More run lengths that a limit is wanted for."""
 
 
 class EvaluateJob(MonitorSettings):
     scenario: str
     cells: list[Cell]
     events: bool
+    restart: bool
     replications: int
     """Runs through each recorded event, which start at different rows."""
 
@@ -105,3 +109,24 @@ class PolicyJob(MonitorSettings):
     """What a policy file remembers."""
 
     source: str
+
+
+class ShowcaseRun(Settings):
+    method: str
+    seed: int | None
+    """Training seed of a learned method."""
+
+
+class ShowcaseJob(MonitorSettings):
+    """One scenario looked at more closely; `method` is set by the job for each run."""
+
+    scenario: str
+    runs: list[ShowcaseRun]
+    limits: dict[str, str]
+    """Which limits each run uses."""
+    arl0: float
+    arl0_grid: list[float]
+    delta: float
+    deltas: list[float]
+    confidence: float
+    bootstrap: int

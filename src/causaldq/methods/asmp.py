@@ -4,6 +4,8 @@ J. Yao, X. Xian and C. Wang (2023). Adaptive sampling for monitoring multi-profi
 within-and-between profile correlation. Technometrics 65(3), 375-387.
 """
 
+from collections.abc import Callable
+
 import numpy as np
 
 from causaldq.config import CalibrationSettings
@@ -50,10 +52,12 @@ class Asmp(Method[LocalCusums]):
         norm: Floats = np.linalg.norm(state.larger() @ self.whitening.T, axis=1)
         return norm
 
-    def published_limit(self, in_control: Floats, settings: CalibrationSettings) -> float:
+    def published_limit(
+        self, in_control: Callable[[], Floats], settings: CalibrationSettings
+    ) -> float:
         """A quantile over all in-control statistics, whatever their path and step.
 
         Statistics of neighbouring steps are dependent, so that the run length this gives
         is not the inverse of the level.
         """
-        return float(np.quantile(in_control, self.settings.limit_level))
+        return float(np.quantile(in_control(), self.settings.limit_level))

@@ -7,8 +7,9 @@ once, and rows can be dropped (a run has alarmed) or repeated (one past, many fu
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
-from typing import ClassVar, Generic, Self, TypeVar
+from typing import Any, ClassVar, Generic, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -120,14 +121,16 @@ class Method(ABC, Generic[S]):
         """How strongly each stream speaks for a shift (n, p), for the report of an alarm."""
         raise NotImplementedError(f"{type(self).__name__} does not tell streams apart")
 
-    def published_limit(self, in_control: Floats, settings: CalibrationSettings) -> float:
-        """Limit of the `paper` protocol, given in-control statistics (paths, steps).
+    def published_limit(
+        self, in_control: Callable[[], Floats], settings: CalibrationSettings
+    ) -> float:
+        """Limit of the `paper` protocol; in-control statistics (paths, steps) if asked for.
 
         The nominal chi-square quantile with p degrees of freedom, unless the method's own
         publication sets another.
         """
         if self.publishes_run_length:
-            return limit_for(in_control, settings.arl0)
+            return limit_for(in_control(), settings.arl0)
         from scipy.special import chdtri  # slow to import, and rarely needed
 
         return float(chdtri(self.problem.p, 1.0 - settings.nominal_level))
@@ -135,6 +138,20 @@ class Method(ABC, Generic[S]):
 
 def top(scores: Floats, m: int, rng: np.random.Generator) -> Ints:
     """The m largest of each row of scores (n, p), ties broken at random; (n, m), ascending."""
-    tie_break = rng.random(scores.shape)
-    order = np.lexsort((tie_break, -scores), axis=1)
-    return np.sort(order[:, :m], axis=1)
+    return largest(scores, m, rng.random(scores.shape))
+
+
+def largest(scores: npt.NDArray[np.floating[Any]], m: int, order: npt.NDArray[Any]) -> Ints:
+    """Places of the m largest of each row (n, p), (n, m), ascending.
+
+    Of equals, those that come first in `order` (n, p) are taken.
+    """
+    place = scores.shape[1] - m
+    chosen = scores >= np.partition(scores, place, axis=1)[:, place, None]
+    # Sorting decides only where it must: between equals at the edge.
+    unclear = np.flatnonzero(chosen.sum(axis=1) != m)
+    if len(unclear):
+        sorted_places = np.lexsort((order[unclear], -scores[unclear]), axis=1)
+        chosen[unclear] = False
+        chosen[unclear[:, None], sorted_places[:, :m]] = True
+    return np.nonzero(chosen)[1].reshape(-1, m)

@@ -15,7 +15,7 @@ from causaldq.config import Config
 from causaldq.errors import DataError
 from causaldq.files import read_json
 from causaldq.plan import Plan
-from causaldq.report import tables, theory
+from causaldq.report import claims, paper_tables, tables, theory
 
 
 class Tidy:
@@ -47,6 +47,10 @@ class Tidy:
         return pd.read_csv(self._path("curves"))
 
     @cached_property
+    def graphs(self) -> pd.DataFrame:
+        return pd.read_csv(self._path("graphs"))
+
+    @cached_property
     def theory(self) -> list[dict[str, Any]]:
         checks: list[dict[str, Any]] = read_json(self._path("theory"))
         return checks
@@ -55,8 +59,50 @@ class Tidy:
     def theory_curves(self) -> pd.DataFrame:
         return pd.read_csv(self._path("theory_curves"))
 
+    @cached_property
+    def watch(self) -> pd.DataFrame:
+        return pd.read_csv(self._path("watch"))
+
+    @cached_property
+    def tradeoff(self) -> pd.DataFrame:
+        return pd.read_csv(self._path("tradeoff"))
+
+    @cached_property
+    def places(self) -> pd.DataFrame:
+        return pd.read_csv(self._path("places"))
+
+    @cached_property
+    def hyperparameters(self) -> pd.DataFrame:
+        published = pd.read_csv(self._path("hyperparameters"))
+        return paper_tables.hyperparameter_rows(self.config, published)
+
+    @cached_property
+    def published(self) -> pd.DataFrame:
+        return pd.read_csv(self._path("published"))
+
+    @cached_property
+    def claims(self) -> pd.DataFrame:
+        return pd.read_csv(self._path("claims"))
+
+    @cached_property
+    def comparison(self) -> pd.DataFrame:
+        return pd.read_csv(self._path("comparison"))
+
+    def table_name(self, table: str, scenario: str) -> str:
+        """Name of the table that shows a scenario's cells."""
+        return table_name(table, scenario)
+
+    def table(self, name: str) -> pd.DataFrame:
+        """Cells that belong to one of the paper's tables."""
+        return self.add[self.add["table"] == name]
+
+    def graph_table(self, name: str) -> pd.DataFrame:
+        return self.graphs[self.graphs["table"] == name]
+
     def cells(self, scenario: str) -> pd.DataFrame:
-        return self.add[self.add["scenario"] == scenario]
+        """Cells of a scenario in its own table."""
+        own = self.table(self.config.scenarios[scenario].table)
+        return own[own["scenario"] == scenario]
 
     def events_of(self, scenario: str) -> pd.DataFrame:
         return self.events[self.events["scenario"] == scenario]
@@ -100,9 +146,21 @@ class Catalogue:
 def catalogue(config: Config) -> Catalogue:
     plan = Plan(config)
     shown = Catalogue([], [], ["detection"])
+    if claims.concerns(config):
+        shown.notebooks.append("claims")
+        shown.tables.extend(_claim_table(part) for part in claims.PARTS)
+        shown.tables.append(
+            Table(
+                "comparison",
+                lambda t: t.comparison,
+                lambda t: claims.comparison_table(t.comparison),
+                lambda _: claims.COMPARISON_CAPTION,
+            )
+        )
     for name in plan.evaluated():
-        shown.tables.append(_delay_table(config, name))
-        shown.figures.append(_delay_figure(name))
+        if config.scenarios[name].table not in TOGETHER:
+            shown.tables.append(_delay_table(config, name))
+            shown.figures.append(_delay_figure(name))
     for name in plan.with_events():
         shown.tables.append(_event_table(name))
         shown.figures.append(_event_figure(name))
@@ -115,8 +173,20 @@ def catalogue(config: Config) -> Catalogue:
                 lambda _: tables.TRAINING_CAPTION,
             )
         )
-    for name in sorted({network.scenario for network in plan.networks.values()}):
-        shown.figures.append(_training_figure(name))
+    in_tables = {t for s in config.scenarios.values() for t in (s.table, *s.also)}
+    shown.tables.extend(table for table in _paper_tables() if table.name in in_tables)
+    if plan.networks and in_tables & set(TABLES_OF_THE_PAPER):
+        shown.tables.append(
+            Table(
+                "hyperparameters",
+                lambda t: t.hyperparameters,
+                lambda t: paper_tables.hyperparameter_table(t.config, t.hyperparameters),
+                lambda _: paper_tables.HYPERPARAMETER_CAPTION,
+            )
+        )
+    shown.figures.extend(_training_figure(name) for name in _with_curves(config, plan))
+    if config.report.showcase is not None:
+        shown.figures.extend(_showcase_figures(plan))
     if config.theory is not None:
         shown.notebooks.append("theory")
         for name in theory.PARTS:
@@ -133,12 +203,107 @@ def catalogue(config: Config) -> Catalogue:
     return shown
 
 
+TOGETHER = ("train_test", "graph_metrics", "graph_quality", "sensitivity")
+"""Tables whose scenarios are shown together."""
+TABLES_OF_THE_PAPER = ("noise_free", "noise", "extreme", "tep", "sfd", *TOGETHER)
+WITH_CURVES = ("noise_free", "tep", "sfd")
+"""Tables whose training the paper draws; own data are drawn as well."""
+
+
+def _paper_tables() -> list[Table]:
+    return [
+        Table(
+            "train_test",
+            lambda t: t.table("train_test"),
+            lambda t: paper_tables.train_test_table(t.table("train_test")),
+            lambda _: paper_tables.TRAIN_TEST_CAPTION,
+        ),
+        Table(
+            "graph_metrics",
+            lambda t: t.graph_table("graph_metrics"),
+            lambda t: paper_tables.metrics_table(t.graph_table("graph_metrics")),
+            lambda _: paper_tables.METRICS_CAPTION,
+        ),
+        Table(
+            "graph_quality",
+            lambda t: t.table("graph_quality"),
+            lambda t: paper_tables.quality_table(
+                t.graph_table("graph_quality"), t.table("graph_quality")
+            ),
+            lambda _: paper_tables.QUALITY_CAPTION,
+        ),
+        Table(
+            "sensitivity",
+            lambda t: t.table("sensitivity"),
+            lambda t: paper_tables.sensitivity_table(t.table("sensitivity")),
+            lambda _: paper_tables.SENSITIVITY_CAPTION,
+        ),
+    ]
+
+
+def _with_curves(config: Config, plan: Plan) -> list[str]:
+    """Scenarios whose training is drawn: the first of each source in the tables that have it."""
+    found: dict[str, str] = {}
+    for network in plan.networks.values():
+        scenario = config.scenarios[network.scenario]
+        if scenario.table in WITH_CURVES or scenario.table not in TABLES_OF_THE_PAPER:
+            found.setdefault(scenario.source, network.scenario)
+    return sorted(found.values())
+
+
+def _showcase_figures(plan: Plan) -> list[Figure]:
+    def draw(name: str) -> Callable[[Tidy], Any]:
+        def drawn(tidy: Tidy) -> Any:
+            from causaldq.report import showcase
+
+            return getattr(showcase, f"{name}_figure")(getattr(tidy, name))
+
+        return drawn
+
+    captions = {
+        "watch": "Where each method points its sensors in one replication: a mark is a reading, red"
+        " where the stream is shifted. The line is the change, the triangle the alarm.",
+        "tradeoff": "Delay against the number of steps to a false alarm, fair protocol, with 95\\%"
+        " intervals: the order of methods need not be the same everywhere.",
+        "places": "The same networks with the shift in the places they were trained on and"
+        " anywhere, at limits of one run length. Lines: mean over seeds; dots: seeds.",
+    }
+    names = ["watch", "tradeoff"]
+    if any(run.seed is not None for run in plan.showcase_runs()):
+        names.append("places")
+    return [
+        Figure(name, "Delays", name, draw(name), lambda _, text=captions[name]: text)  # type: ignore[misc]
+        for name in names
+    ]
+
+
+def table_name(table: str, scenario: str) -> str:
+    """Name of the table that shows a scenario's cells."""
+    if table in TOGETHER:
+        return table
+    return scenario if scenario.startswith(table) else f"{table}_{scenario}"
+
+
+def _claim_table(part: str) -> Table:
+    def rows(tidy: Tidy) -> pd.DataFrame:
+        return tidy.claims[tidy.claims["part"] == part]
+
+    return Table(
+        f"claims_{part}",
+        rows,
+        lambda t: claims.claims_table(rows(t)),
+        lambda _: claims.caption(part),
+    )
+
+
 def _delay_table(config: Config, scenario: str) -> Table:
     return Table(
-        f"{config.scenarios[scenario].table}_{scenario}",
+        table_name(config.scenarios[scenario].table, scenario),
         lambda t: t.cells(scenario),
         lambda t: tables.delay_table(t.cells(scenario)),
-        lambda t: tables.delay_caption(t.cells(scenario)),
+        lambda t: tables.delay_caption(
+            t.cells(scenario), restart=config.scenarios[scenario].restart
+        ),
     )
 
 

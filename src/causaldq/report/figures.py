@@ -122,6 +122,7 @@ def bar_figure(rows: pd.DataFrame) -> Any:
         axis.scatter(published, places, marker="|", color="grey", s=60)
         axis.set_yticks(places, [label(method) for method in methods])
         axis.set_xlim(left=0)
+        axis.set_ylim(-0.6, len(methods) - 0.4)
         axis.set_title(f"{label(str(protocol))}, {label(str(setting))}")
         axis.set_xlabel("average detection delay (steps); grey: published")
     return figure

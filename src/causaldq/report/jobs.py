@@ -5,9 +5,10 @@ from pathlib import Path
 
 from causaldq.config import Config
 from causaldq.evaluation.training import verdict
-from causaldq.files import read_json, write_csv, write_text
+from causaldq.files import write_csv, write_text
+from causaldq.plan import Plan
 from causaldq.report.catalogue import Tidy, catalogue
-from causaldq.report.claims import judge, read_claims
+from causaldq.report.claims import claims_summary, compare_approaches, judge, latex, read_claims
 from causaldq.report.text import headline
 from causaldq.report.theory import counterexamples
 
@@ -18,15 +19,29 @@ def run_tables(config: Config, tidy: list[Path], folder: Path, headline_file: Pa
     for table in catalogue(config).tables:
         write_csv(folder / f"{table.name}.csv", table.rows(results))
         write_text(folder / f"{table.name}.tex", table.latex(results))
-    text = headline(results.add)
+    shown = config.report.showcase or Plan(config).evaluated()[0]
+    text = headline(results.cells(shown))
+    if "claims" in results.files:
+        text += "\n" + "\n".join(f"- {line}" for line in claims_summary(results.claims)) + "\n"
     if "training" in results.files:
         text += "\n" + "\n".join(f"- {line}" for line in verdict(results.training)) + "\n"
     write_text(headline_file, text)
 
 
-def run_claims(claims: Path, theory: Path, output: Path) -> None:
-    """Every claim with its verdict."""
-    write_csv(output, judge(read_claims(claims), read_json(theory)))
+def run_claims(
+    config: Config,
+    tidy: list[Path],
+    claims: Path,
+    comparison: Path,
+    output: Path,
+    cells: Path,
+    compared: Path,
+) -> None:
+    """Every claim with its verdict, the cells behind it, and the paper's first table."""
+    verdicts, looked_at = judge(read_claims(claims), Tidy(config, tidy))
+    write_csv(output, verdicts)
+    write_csv(cells, looked_at)
+    write_csv(compared, compare_approaches(comparison, verdicts))
 
 
 def run_figures(config: Config, tidy: list[Path], folder: Path) -> None:
@@ -49,10 +64,12 @@ def run_document(
     note = config.report.note
     has_training = "training" in results.files
     findings = verdict(results.training) if has_training else []
+    holds = claims_summary(results.claims) if "claims" in results.files else []
     source = render(
         "document.tex",
         title=config.report.title,
         note=note,
+        claims=[latex(line) for line in holds],
         findings=[line.replace("%", r"\%") for line in findings],
         counterexamples=counterexamples(results.theory) if config.theory else "",
         tables=[

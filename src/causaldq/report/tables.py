@@ -79,7 +79,7 @@ def delay_cell(row: pd.Series) -> str:
     return text
 
 
-def delay_caption(rows: pd.DataFrame) -> str:
+def delay_caption(rows: pd.DataFrame, *, restart: bool) -> str:
     """A caption that can be read alone."""
     first = rows.iloc[0]
     seeds = int(rows["n_seeds"].max())
@@ -89,7 +89,8 @@ def delay_caption(rows: pd.DataFrame) -> str:
         r" standard errors in parentheses, the paper's numbers in \textcolor{gray}{grey}. Data:"
         f" {escaped(first['source'])}. "
         f"{first['n_rep']} replications common to all methods, {seeds} training seeds; undetected"
-        " runs count as the horizon, runs with an alarm before the change are left out and"
+        " runs count as the horizon, runs with an alarm before the change"
+        f" {'begin anew' if restart else 'are left out'} and are"
         r" counted under ``early''. ARL$_0$: steps to a false alarm, measured on fresh in-control"
         " paths. Bold: shortest, or not distinguishable from it (paired tests, Holm). Small"
         r" percentages: how much of the way from random sensors (0\%) to the oracle set (100\%)."

@@ -9,9 +9,9 @@ def headline(table: pd.DataFrame) -> str:
     """A Markdown table: measured delay beside the published one, first case of each scenario."""
     lines = []
     for scenario, rows in table.groupby("scenario", sort=False):
-        rows = rows[
-            (rows["setting"] == rows["setting"].iloc[0]) & (rows["sigma"] == rows["sigma"].iloc[0])
-        ]
+        # A scenario's cells can belong to several of the paper's tables.
+        for column in ("table", "setting", "sigma"):
+            rows = rows[rows[column] == rows[column].iloc[0]]
         first = rows.iloc[0]
         deltas = sorted(rows["delta"].unique())
         lines += [

@@ -1,0 +1,150 @@
+"""One scenario looked at more closely: where sensors go, what fewer false alarms cost, and what a
+network is worth where it was not trained."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from causaldq.evaluation.statistics import estimate
+from causaldq.files import read_json, write_csv
+from causaldq.jobs.method import build_method
+from causaldq.jobs.settings import ShowcaseJob
+from causaldq.methods.base import Method, Truth
+from causaldq.monitor import delays, step
+from causaldq.plan import Run
+from causaldq.seeds import generator
+from causaldq.setting import Case, Protocol
+from causaldq.shifts import InjectedSet
+from causaldq.streams.model import StreamModel
+
+CASE: Case = "case_a"
+SHOWN_STEPS = 60
+"""Steps after the change in the picture of the sensors."""
+
+
+class Stage:
+    """Everything a showcase works with."""
+
+    def __init__(
+        self, job: ShowcaseJob, streams: Path, injected: Path, limits: dict[str, Path],
+        checkpoints: dict[str, Path],
+    ) -> None:  # fmt: skip
+        self.job = job
+        self.model = StreamModel.load(streams)
+        self.sets = InjectedSet.load(injected)
+        self.limits = {name: read_json(path) for name, path in limits.items()}
+        self.checkpoints = checkpoints
+
+    def method(self, run: Run, protocol: Protocol) -> Method[Any]:
+        """The run's method, with the network of one protocol if it is a learned one."""
+        networks: dict[str, Path] = {}
+        if run.seed is not None:
+            name = f"{run.scenario}.{protocol}.{run.method}.s{run.seed}"
+            networks = {protocol: self.checkpoints[name]}
+        settings = self.job.model_copy(update={"method": run.method})
+        return build_method(settings, protocol, self.model, networks)
+
+    def limit(self, run: Run, protocol: Protocol, arl0: float, delta: float) -> float:
+        """The limit for a run length; a bound that knows the shift has one for each."""
+        known = self.limits[self.job.limits[run.id]][protocol]
+        entry = known.get(f"{CASE}/0/{delta:g}", known.get("*"))
+        return float(entry["grid"][f"{arl0:g}"])
+
+    def truth(self, method: Method[Any], protocol: Protocol, delta: float) -> Truth | None:
+        mean = self.sets.mean(protocol, CASE, delta, 0.0)
+        return Truth(self.sets.shifted[protocol], mean) if method.is_bound else None
+
+
+def run_showcase(
+    job: ShowcaseJob, streams: Path, injected: Path, limits: dict[str, Path],
+    checkpoints: dict[str, Path], watch: Path, tradeoff: Path, places: Path,
+) -> None:  # fmt: skip
+    stage = Stage(job, streams, injected, limits, checkpoints)
+    runs = [Run(job.scenario, run.method, run.seed) for run in job.runs]
+    first = [run for run in runs if run.seed in (None, 0)]
+    write_csv(watch, pd.concat([watched(stage, run) for run in first], ignore_index=True))
+    write_csv(tradeoff, pd.concat([traded(stage, run) for run in first], ignore_index=True))
+    learned = [run for run in runs if run.seed is not None]
+    rows = [placed(stage, run) for run in learned]
+    columns = ["method", "training_seed", "trained", "tested", "delta", "add", "se"]
+    write_csv(places, pd.concat(rows, ignore_index=True) if rows else pd.DataFrame(columns=columns))
+
+
+def watched(stage: Stage, run: Run) -> pd.DataFrame:
+    """Which streams were read at each step of the first replication, and what came of it."""
+    job, sets = stage.job, stage.sets
+    method = stage.method(run, "fair")
+    limit = stage.limit(run, "fair", job.arl0, job.delta)
+    truth = stage.truth(method, "fair", job.delta)
+    rng = generator(job.seed, job.scenario, run.id, "watch")
+    state = method.start(1, truth.take(np.array([0])) if truth else None, rng)
+    mean = sets.mean("fair", CASE, job.delta, 0.0)[0]
+    rows = []
+    for t in range(min(sets.change + SHOWN_STEPS, sets.paths["fair"].shape[1])):
+        values = sets.paths["fair"][:1, t] + (mean if t >= sets.change else 0.0)
+        state, read, value = step(method, state, values, rng)
+        rows += [(run.method, t, int(i), value[0], limit, sets.change) for i in read[0]]
+    table = pd.DataFrame(rows, columns=["method", "step", "stream", "statistic", "limit", "change"])
+    return table.assign(shifted=sets.shifted["fair"][0][table["stream"]].astype(int))
+
+
+def traded(stage: Stage, run: Run) -> pd.DataFrame:
+    """Delay at one shift against the run length in control, from the same replications."""
+    job, sets = stage.job, stage.sets
+    method = stage.method(run, "fair")
+    mean = sets.mean("fair", CASE, job.delta, 0.0)
+    rows = []
+    for arl0 in job.arl0_grid:
+        limit = stage.limit(run, "fair", arl0, job.delta)
+        rng = generator(job.seed, job.scenario, run.id, "tradeoff")
+        truth = stage.truth(method, "fair", job.delta)
+        path = sets.paths["fair"]
+        outcome = delays(method, path, sets.change, [mean], [truth], limit, rng)[0]
+        kept = np.where(outcome.false_alarm, np.nan, outcome.delay.astype(float))
+        value = estimate(kept[None, :], job.confidence, job.bootstrap, rng)
+        rows.append(
+            {
+                "method": run.method,
+                "arl0": arl0,
+                "delta": job.delta,
+                "limit": limit,
+                "add": value.mean,
+                "ci_low": value.low,
+                "ci_high": value.high,
+                "false_alarm": outcome.false_alarm.mean(),
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def placed(stage: Stage, run: Run) -> pd.DataFrame:
+    """A network's delays with the shift in the places it was trained on, and anywhere.
+
+    All at limits of one run length, so that only the places differ.
+    """
+    job, sets = stage.job, stage.sets
+    rows = []
+    for trained in job.protocols:
+        method = stage.method(run, trained)
+        limit = stage.limit(run, trained, job.arl0, job.delta)
+        for tested in job.protocols:
+            means = [sets.mean(tested, CASE, delta, 0.0) for delta in job.deltas]
+            rng = generator(job.seed, job.scenario, run.id, trained, tested, "places")
+            path, unknown = sets.paths[tested], [None] * len(means)
+            outcomes = delays(method, path, sets.change, means, list(unknown), limit, rng)
+            for delta, outcome in zip(job.deltas, outcomes, strict=True):
+                kept = outcome.delay[~outcome.false_alarm].astype(float)
+                rows.append(
+                    {
+                        "method": run.method,
+                        "training_seed": run.seed,
+                        "trained": trained,
+                        "tested": tested,
+                        "delta": delta,
+                        "add": kept.mean() if len(kept) else np.nan,
+                        "se": kept.std(ddof=1) / np.sqrt(len(kept)) if len(kept) > 1 else np.nan,
+                    }
+                )
+    return pd.DataFrame(rows)

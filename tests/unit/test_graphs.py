@@ -1,0 +1,131 @@
+"""Graphs of chosen quality, and the table that says how good they were."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from causaldq.discovery.degrade import degraded, topological_order
+from causaldq.discovery.graph import Graph, is_acyclic, quality
+from causaldq.evaluation.graphs import graph_table
+from causaldq.files import write_json
+from causaldq.jobs.discover import run_discover
+from causaldq.loading import load_config
+from causaldq.plan import Plan
+from causaldq.seeds import generator
+from causaldq.streams.simulation import simulate
+
+CONFIG = load_config(Path(__file__).parents[2] / "config", {"profile": "quick"})
+
+
+def a_truth(p: int, seed: int) -> Graph:
+    rng = np.random.default_rng(seed)
+    order = rng.permutation(p)
+    directed = np.triu(rng.random((p, p)) < 6 / (p - 1), 1)[np.ix_(order, order)]
+    return Graph(directed, np.zeros((p, p), dtype=bool))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_graph_of_low_quality_has_the_quality_asked_for(seed: int) -> None:
+    truth = a_truth(50, seed)
+    low = degraded(truth, 0.17, 0.89, np.random.default_rng(seed))
+    found = quality(low, truth)
+    assert found.tpr == pytest.approx(0.17, abs=0.01)
+    assert found.fdr == pytest.approx(0.89, abs=0.01)
+    assert is_acyclic(low.directed)
+
+
+def test_the_order_puts_causes_first() -> None:
+    truth = a_truth(12, 1)
+    place = np.argsort(topological_order(truth.directed))
+    assert all(place[i] < place[j] for i, j in np.argwhere(truth.directed))
+    cycle = np.array([[0, 1], [1, 0]], dtype=bool)
+    with pytest.raises(ValueError, match="cycle"):
+        topological_order(cycle)
+
+
+def test_every_quality_is_what_it_says(tmp_path: Path) -> None:
+    plan = Plan(CONFIG)
+    wanted = CONFIG.sources["sim_p10"]
+    model = simulate(wanted, generator(1, "graphs"))  # type: ignore[arg-type]
+    model.save(tmp_path / "streams.npz")
+    found = {}
+    for name in ("sim_p10", "sim_p10.no_edges", "sim_p10.low", "sim_p10.ground_truth"):
+        job = plan.discover_job(name)
+        summary = tmp_path / f"{name}.json"
+        run_discover(job, tmp_path / "streams.npz", tmp_path / f"{name}.npz", summary)
+        found[name] = pd.read_json(summary, typ="series")
+    assert found["sim_p10.ground_truth"]["shd"] == 0
+    assert found["sim_p10.ground_truth"]["tpr"] == 1
+    assert found["sim_p10.no_edges"]["edges"] == 0
+    assert found["sim_p10.no_edges"]["tpr"] == 0
+    low, estimated = found["sim_p10.low"], found["sim_p10"]
+    assert low["tpr"] < estimated["tpr"]
+    assert low["algorithm"] == "low"
+    assert estimated["algorithm"] == "pc"
+
+
+def test_the_table_averages_over_the_last_epochs_and_seeds(tmp_path: Path) -> None:
+    epochs = np.arange(1, 81)
+    logs = pd.concat(
+        [
+            pd.DataFrame(
+                {
+                    "epoch": epochs,
+                    # 100 before the last 50 epochs, then the seed's own value
+                    "selected_shd": np.where(epochs <= 30, 100.0, value),
+                    "selected_tpr": 0.5,
+                    "selected_fdr": np.nan,
+                }
+            ).assign(scenario=scenario, protocol=protocol, method=method, training_seed=seed)
+            for scenario in ("p50", "quality_low", "quality_non_causal")
+            for protocol, method, seed, value in [
+                ("paper", "causal_dq", "s0", 4.0),
+                ("paper", "causal_dq", "s1", 8.0),
+                ("fair", "causal_dq", "s0", 50.0),
+                ("paper", "non_causal", "s0", np.nan),
+            ]
+        ]
+    )
+    summaries = {}
+    for graph in Plan(CONFIG).graphs():
+        summaries[graph] = tmp_path / f"{graph}.json"
+        write_json(summaries[graph], {"algorithm": "pc", "shd": 9, "tpr": 0.4, "fdr": 0.3})
+    published = pd.read_csv(Path(__file__).parents[2] / "data/reference/published.csv")
+    table = graph_table(CONFIG, logs, summaries, published).set_index(["scenario", "method"])
+    row = table.loc[("p50", "causal_dq")]
+    assert row["mshd"] == 6.0
+    assert row["mtpr"] == 0.5
+    assert row["published_mshd"] == 33.2
+    assert row["n_seeds"] == 2
+    assert ("p50", "non_causal") not in table.index
+    low = table.loc[("quality_low", "causal_dq")]
+    assert (low["setting"], low["published_mtpr"]) == ("low", 0.17)
+    assert np.isnan(table.loc[("quality_non_causal", "non_causal"), "whole_shd"])
+
+
+def test_every_published_number_has_a_cell_in_the_profiles() -> None:
+    """What the profile will measure, joined with what the paper printed."""
+    published = pd.read_csv(Path(__file__).parents[2] / "data/reference/published.csv")
+    published = published[published["value"].notna()]
+    for profile in ("quick", "paper"):
+        config = load_config(Path(__file__).parents[2] / "config", {"profile": profile})
+        missing = []
+        for _, row in published.iterrows():
+            if not any(
+                row["table"] in (s.table, *s.also)
+                and row["setting"] in ([s.setting] if s.setting else s.cases)
+                and row["m"] == s.m
+                and (np.isnan(row["k"]) or row["k"] == s.k)
+                and (np.isnan(row["delta"]) or row["delta"] in s.deltas)
+                and (np.isnan(row["delta_train"]) or row["delta_train"] == s.delta_train)
+                and (np.isnan(row["sigma"]) or row["sigma"] in s.sigmas)
+                and (
+                    row["method"] in config.methods_of(name)
+                    or (s.training_study and row["method"] in s.training_study.methods)
+                )
+                for name, s in config.scenarios.items()
+            ):
+                missing.append(tuple(row[["table", "setting", "p", "m", "delta", "method"]]))
+        assert missing == []
