@@ -1,5 +1,6 @@
 """The real pipeline, run as users run it."""
 
+import json
 import os
 import re
 import shutil
@@ -55,8 +56,12 @@ def test_a_fresh_clone_gives_every_product(finished: Path) -> None:
     results = finished / "results" / "ci"
     for name in ("add.csv", "headline.md", "report.html", "notebooks/detection.html"):
         assert (results / name).stat().st_size > 0
-    for name in ("tables/noise_free_p10.tex", "tables/noise_free_p10.csv", "figures/delay_p10.png"):
-        assert (results / name).stat().st_size > 0
+    for name in ("noise_free_p10", "tep_m5", "sfd_flares_m6", "events_tep_m5", "train_test"):
+        for kind in ("tex", "csv"):
+            assert (results / f"tables/{name}.{kind}").stat().st_size > 0
+    for name in ("delay_p10", "delay_flares_m6", "events_tep_m5", "watch", "tradeoff", "places"):
+        for kind in ("pdf", "png"):
+            assert (results / f"figures/{name}.{kind}").stat().st_size > 0
     if shutil.which("latexmk"):
         assert (results / "paper.pdf").read_bytes().startswith(b"%PDF")
 
@@ -64,12 +69,27 @@ def test_a_fresh_clone_gives_every_product(finished: Path) -> None:
 def test_the_tidy_table_keeps_its_contract(finished: Path) -> None:
     table = pd.read_csv(finished / "results/ci/add.csv")
     assert list(table.columns[: len(CONTRACT)]) == CONTRACT
+    own = table[table["table"] == "noise_free"]
     # five methods, two shifts, two protocols
-    assert len(table) == 20
-    causal = table.query("method == 'causal_dq' and delta == 0.5 and protocol == 'paper'")
+    assert len(own) == 20
+    causal = own.query("method == 'causal_dq' and delta == 0.5 and protocol == 'paper'")
     assert causal["published_add"].item() == 19.5
     assert causal["published_se"].item() == 3.2
     assert table.query("method == 'greedy'")["published_add"].isna().all()
+    # the same runs, beside what another table of the paper says of them
+    other = table.query("table == 'train_test' and delta == 0.5 and protocol == 'paper'")
+    assert other["method"].tolist() == ["causal_dq"]
+    assert other["add"].item() == causal["add"].item()
+    sources = table.groupby("table")["source"].unique().explode().to_dict()
+    assert sources["tep"] == "tep_classic (package)"
+    assert sources["sfd"] == "flares_surrogate (made)"
+    assert sources["noise_free"] == "simulation"
+
+
+def test_no_data_set_is_passed_over_in_silence(finished: Path) -> None:
+    facts = json.loads((finished / "artifacts/ci/streams/tep.json").read_text())
+    assert facts["label"] == "tep_classic (package)"
+    assert "tep_classic (package)" in (finished / "logs/ci/fetch/tep.log").read_text()
 
 
 def test_a_second_run_does_nothing(finished: Path) -> None:
@@ -126,11 +146,12 @@ def test_a_second_run_in_the_same_folder_is_refused(copy_of_finished: Path) -> N
 
 
 def test_a_setting_re_runs_what_depends_on_it(finished: Path) -> None:
-    report = {"aggregate", "claims", "tables", "figures", "document", "notebook", "report"}
+    report = {"aggregate", "summarise_training", "claims", "tables", "figures", "document"}
+    report |= {"notebook", "report"}
     assert "theory" in dry_run(finished, "theory={instances: 9}")
     assert set(dry_run(finished, "report={note: other}")) <= {*report}
     changed_delta = dry_run(finished, "scenarios={p10: {deltas: [0.5, 1.0]}}")
-    assert set(changed_delta) <= {"calibrate", "evaluate", *report}
+    assert set(changed_delta) <= {"calibrate", "evaluate", "showcase", *report}
     # Only the bound that is told the shift needs another limit for another shift.
     assert changed_delta["calibrate"] == 1
     changed_level = dry_run(finished, "discovery={level: 0.01}")
