@@ -1,5 +1,6 @@
 """Make Snakemake's HTML report of finished results."""
 
+import json
 import subprocess
 import sys
 import tempfile
@@ -12,7 +13,7 @@ from causaldq.errors import CausalDQError
 def work(arguments):
     with tempfile.TemporaryDirectory() as folder:
         config = Path(folder) / "config.json"
-        config.write_text(arguments.config)
+        config.write_text(json.dumps({"complete": True, **json.loads(arguments.config)}))
         made = Path(folder) / "report.html"
         done = subprocess.run(
             [

@@ -48,8 +48,11 @@ def load_config(folder: Path, given: Mapping[str, Any]) -> Config:
     """The settings of one run.
 
     `given` is what the command line brought: nothing (the quick profile), a profile's
-    name, single overrides, or a whole profile file of the user's own.
+    name, single overrides, a whole profile file of the user's own, or, marked `complete`,
+    settings to which nothing is to be added.
     """
+    if given.get("complete"):
+        return validate({key: value for key, value in typed(given).items() if key != "complete"})
     name = given.get("profile", "quick")
     profile_file = folder / f"{name}.yaml"
     own = "scenarios" in given and not profile_file.exists()

@@ -93,6 +93,11 @@ def test_only_some_scenarios_can_be_asked_for() -> None:
         load_config(CONFIG, {"only": ["p11"]})
 
 
+def test_complete_settings_are_taken_as_they_are() -> None:
+    some = load_config(CONFIG, {"only": "p10"})
+    assert load_config(CONFIG, {"complete": True, **some.model_dump()}) == some
+
+
 def test_a_missing_setting_is_named(tmp_path: Path) -> None:
     defaults = yaml.safe_load((CONFIG / "defaults.yaml").read_text())
     del defaults["calibration"]["arl0"]
