@@ -10,12 +10,14 @@ from typing import Annotated
 import typer
 
 from causaldq.errors import CausalDQError
+from causaldq.lineage import commands
 from causaldq.loading import load_config, schema
 
 ALARMED = 3
 """Exit status of `monitor` after an alarm."""
 
 app = typer.Typer(help=__doc__, add_completion=False, no_args_is_help=True)
+commands.add_to(app)
 
 
 @app.command("schema")

@@ -2,6 +2,7 @@
 
 The hash covers what Python executes. Comments, docstrings and layout do not change it, so
 editing them re-runs nothing; any other edit re-runs exactly the steps that can reach it.
+The package `lineage` is left out: it watches the steps and writes beside their results.
 """
 
 import ast
@@ -10,6 +11,7 @@ from functools import cache
 from pathlib import Path
 
 PACKAGE = Path(__file__).parent
+ONLOOKERS = "lineage"
 
 
 def code_hash(entry: Path) -> str:
@@ -70,4 +72,5 @@ def _files(name: str) -> list[Path]:
         return []
     places = [PACKAGE.joinpath(*parts[1:n]) for n in range(1, len(parts) + 1)]
     packages = [place / "__init__.py" for place in places]
-    return [f for f in (*packages, places[-1].with_suffix(".py")) if f.is_file()]
+    files = [f for f in (*packages, places[-1].with_suffix(".py")) if f.is_file()]
+    return [f for f in files if not f.is_relative_to(PACKAGE / ONLOOKERS)]

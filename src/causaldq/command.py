@@ -1,4 +1,4 @@
-"""What all command-line scripts share: arguments, a log, one-line errors, one thread.
+"""What all command-line scripts share: arguments, a log, a record, one-line errors, one thread.
 
 Import this before numpy or torch: results must not depend on how many threads a machine
 has, and a job's parallelism belongs to Snakemake.
@@ -18,9 +18,12 @@ for _variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 from pydantic import ValidationError  # noqa: E402
 
 from causaldq.errors import CausalDQError, ConfigError  # noqa: E402
+from causaldq.lineage.observe import observing  # noqa: E402
+from causaldq.lineage.records import Witness, now  # noqa: E402
 from causaldq.setting import Settings  # noqa: E402
 
 M = TypeVar("M", bound=Settings)
+STARTED = now()
 
 
 class _Tee:
@@ -46,7 +49,19 @@ def parser(description: str | None) -> argparse.ArgumentParser:
     made = argparse.ArgumentParser(
         description=description, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    made.add_argument("--log", type=Path, help="also write messages to this file")
+    made.add_argument(
+        "--log",
+        type=Path,
+        help="also write messages to this file; logs/<profile>/<job>.log also gets a record,"
+        " results/<profile>/records/<job>.json",
+    )
+    made.add_argument(
+        "--reads",
+        nargs="*",
+        default=[],
+        metavar="FILE",
+        help="files that programs started by this job read, for its record",
+    )
     return made
 
 
@@ -85,8 +100,18 @@ def checkpoints(given: list[str]) -> dict[str, Path]:
 
 
 def run(made: argparse.ArgumentParser, work: Callable[[argparse.Namespace], None]) -> None:
-    """Parse, do the work, and turn errors into one line and an exit status."""
+    """Parse, do the work, write its record, turn errors into one line and an exit status."""
     arguments = made.parse_args()
+    witness = Witness(arguments, STARTED) if Witness.wanted(arguments) else None
+    with observing(Path.cwd()) as observed:
+        status = _guarded(arguments, work)
+    if witness:
+        witness.write(observed, status)
+    sys.exit(status)
+
+
+def _guarded(arguments: argparse.Namespace, work: Callable[[argparse.Namespace], None]) -> int:
+    """Do the work with its messages in the log as well; the exit status."""
     terminal = sys.stderr
     log: IO[str] | None = None
     if arguments.log:
@@ -98,14 +123,15 @@ def run(made: argparse.ArgumentParser, work: Callable[[argparse.Namespace], None
         work(arguments)
     except CausalDQError as error:
         _complain(f"{type(error).__name__}: {error}", terminal, log)
-        sys.exit(1)
+        return 1
     except Exception:
         _complain(traceback.format_exc().rstrip(), terminal, log)
-        sys.exit(2)
+        return 2
     finally:
         sys.stderr = terminal
         if log:
             log.close()
+    return 0
 
 
 def _complain(message: str, terminal: IO[str], log: IO[str] | None) -> None:

@@ -19,7 +19,6 @@ from clones import (
     differences,
     environment,
     make_clone,
-    products,
     snakemake,
 )
 
@@ -193,32 +192,11 @@ def test_a_bad_setting_stops_before_any_job(finished: Path, setting: str, expect
 
 
 def test_a_failing_job_prints_its_cause_and_its_log(copy_of_finished: Path) -> None:
-    streams = copy_of_finished / "artifacts/ci/streams/sim_p10.npz"
-    content = streams.read_bytes()
-    streams.write_bytes(content[: len(content) // 2])
-    done = snakemake(copy_of_finished, "-j1", *CI, "-R", "discover", "--", "graphs", check=False)
+    graph = "discovery={algorithm: file, file: nothing.csv}"
+    done = snakemake(copy_of_finished, "-j1", *CI, graph, "--", "graphs", check=False)
     assert done.returncode != 0
-    assert "DataError: artifacts/ci/streams/sim_p10.npz is damaged" in done.stdout
+    assert "DiscoveryError: nothing.csv does not exist" in done.stdout
     assert "logs/ci/discover/sim_p10.log" in done.stdout
-
-
-def test_dvc_does_what_snakemake_does(finished: Path, copy_of_finished: Path) -> None:
-    stages = copy_of_finished / "dvc.yaml"
-    text = stages.read_text()
-    assert "  - profile: quick\n" in text
-    stages.write_text(text.replace("profile: quick", "profile: ci"))
-    first = call(copy_of_finished, "dvc", "repro").stdout
-    assert first.count("Nothing to be done") == 5
-    assert differences(copy_of_finished, finished) == []
-    second = call(copy_of_finished, "dvc", "repro").stdout
-    assert "Running stage" not in second
-    reward = copy_of_finished / "src/causaldq/agent/reward.py"
-    reward.write_text(reward.read_text() + "\nEXTRA = 1\n")
-    assert "Finished jobid" in (third := call(copy_of_finished, "dvc", "repro").stdout)
-    assert "rule train:" in third
-    assert "rule discover:" not in third
-    assert products(copy_of_finished).keys() == products(finished).keys()
-    assert "Nothing to be done" in snakemake(copy_of_finished, "-j2", *CI).stdout
 
 
 def test_without_latex_everything_but_the_pdf_is_made(finished: Path, tmp_path: Path) -> None:

@@ -7,12 +7,15 @@ import sys
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
+from snakemake.persistence import RECORD_FORMAT_VERSION
 
 sys.path.insert(0, str(Path(workflow.basedir) / "src"))
 
 from causaldq.code import code_hash
 from causaldq.errors import CausalDQError
 from causaldq.files import canonical_json
+from causaldq.lineage.memory import Memory, reconcile
+from causaldq.lineage.records import Ledger
 from causaldq.loading import load_config
 from causaldq.plan import Plan
 from causaldq.report.catalogue import catalogue
@@ -115,15 +118,52 @@ wildcard_constraints:
 # The kernel drops this lock when its holder dies, so a killed run never blocks the next
 # one, and two runs never work in one folder. Snakemake's own lock outlives a kill and
 # is switched off in workflow/profiles/default.
-_LOCK = []
+_LOCK = Path(".snakemake/causaldq.lock")
+_HELD = []
+
+
+def lock():
+    """This folder's lock, open for as long as it is to be held; None if a run holds it."""
+    _LOCK.parent.mkdir(exist_ok=True)
+    handle = _LOCK.open("w")
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        handle.close()
+        return None
+    return handle
+
+
+def remember():
+    """Bring what Snakemake believes of files in step with their records."""
+    made_again = reconcile(
+        Ledger(Path.cwd(), SETTINGS.profile), Memory(Path.cwd(), RECORD_FORMAT_VERSION)
+    )
+    if made_again:
+        name, reason = next(iter(made_again.items()))
+        print(
+            f"{len(made_again)} files are made again if they are needed, such as {name}: {reason}",
+            file=sys.stderr,
+        )
+
+
+# Before Snakemake looks at files, unless a run is at work, which then is the one to do so.
+if workflow.is_main_process and (handle := lock()):
+    remember()
+    handle.close()
 
 
 onstart:
-    Path(".snakemake").mkdir(exist_ok=True)
-    _LOCK.append(open(".snakemake/causaldq.lock", "w"))
-    try:
-        fcntl.flock(_LOCK[0], fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
+    _HELD.append(lock())
+    if _HELD == [None]:
         raise WorkflowError(
             "another run is at work in this folder; wait for it to end, or stop it"
-        ) from None
+        )
+
+
+onsuccess:
+    remember()
+
+
+onerror:
+    remember()

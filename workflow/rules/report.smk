@@ -143,7 +143,7 @@ rule notebook:
         results=RESULTS,
     shell:
         "python scripts/notebook.py --notebook {input.notebook} --results {params.results}"
-        " --output {output} --log {log}"
+        " --output {output} --reads {input} --log {log}"
 
 
 rule everything_to_report:
@@ -164,7 +164,8 @@ rule report:
     log:
         f"{LOGS}/report.log",
     params:
+        code=code_of("report"),
         config=as_argument(SETTINGS),
     shell:
         "python scripts/report.py --config {params.config:q} --target everything_to_report"
-        " --output {output} --log {log}"
+        " --output {output} --reads {input} --log {log}"

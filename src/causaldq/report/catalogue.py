@@ -145,7 +145,7 @@ class Catalogue:
 
 def catalogue(config: Config) -> Catalogue:
     plan = Plan(config)
-    shown = Catalogue([], [], ["detection"])
+    shown = Catalogue([], [], ["detection", "audit"])
     if claims.concerns(config):
         shown.notebooks.append("claims")
         shown.tables.extend(_claim_table(part) for part in claims.PARTS)

@@ -1,0 +1,523 @@
+"""Versioning and lineage: what is restored is right, what is wrong is found, what is asked is
+answered. In temporary clones, with the real pipeline."""
+
+import asyncio
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import threading
+from collections.abc import Coroutine, Iterator
+from pathlib import Path
+from typing import Any, TypeVar
+
+import asyncssh
+import boto3
+import pandas as pd
+import pytest
+import responses
+import yaml
+from clones import ROOT, call, commit, differences, environment, make_clone, snakemake
+from moto.server import ThreadedMotoServer
+from rocrate_validator import models, services
+from test_pipeline import CI, dry_run, jobs, wait_until
+
+pytestmark = pytest.mark.workflow
+T = TypeVar("T")
+
+TABLE = "results/ci/tables/noise_free_p10.tex"
+CELL = "causal_dq, case_a, delta=0.5"
+GATHER = ["aggregate", "summarise_training", "claims"]
+"""Rules that are given all settings: a change of any runs them, and what shows their results."""
+SHOW = ["tables", "figures", "document", "notebook", "report"]
+STAGES = ["data", "graphs", "networks", "delays", "report"]
+
+
+def causaldq(folder: Path, *arguments: str, check: bool = True) -> subprocess.CompletedProcess[str]:
+    """The command-line tools, with the clone's own library."""
+    return call(
+        folder, "env", f"PYTHONPATH={folder}/src", "python", "-m", "causaldq", *arguments,
+        check=check,
+    )  # fmt: skip
+
+
+def verify(folder: Path) -> None:
+    assert "what the records say" in causaldq(folder, "verify", "results/ci").stdout
+
+
+def findings(folder: Path) -> dict[str, tuple[str, str]]:
+    """What verify says, by file."""
+    done = causaldq(folder, "verify", "results/ci", "--json", check=False)
+    assert done.returncode == 1, done.stdout
+    (verdict,) = json.loads(done.stdout)
+    return {f["file"]: (f["kind"], f["why"]) for f in verdict["findings"]}
+
+
+def edit(folder: Path, name: str, old: str, new: str) -> None:
+    text = (folder / name).read_text()
+    assert old in text
+    (folder / name).write_text(text.replace(old, new, 1))
+
+
+def add_setting(folder: Path, line: str) -> None:
+    with (folder / "config/ci.yaml").open("a") as handle:
+        handle.write(f"{line}\n")
+
+
+def flip(path: Path) -> None:
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+
+
+def copy(folder: Path, to: Path) -> Path:
+    return shutil.copytree(folder, to, symlinks=True)
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A clone in which a part of the test profile has run, for all that runs it again."""
+    folder = make_clone(tmp_path_factory.mktemp("small") / "clone")
+    place = folder / "config/ci.yaml"
+    settings = yaml.safe_load(place.read_text())
+    settings["methods"] = ["causal_dq", "greedy"]
+    settings["sources"] = {"sim_p10": settings["sources"]["sim_p10"]}
+    settings["scenarios"] = {"p10": settings["scenarios"]["p10"]}
+    settings["scenarios"]["p10"]["training_study"] = None
+    settings["report"]["showcase"] = None
+    settings["theory"] = None
+    place.write_text(yaml.safe_dump(settings, sort_keys=False))
+    edit(folder, "dvc.yaml", "profile: quick", "profile: ci")
+    commit(folder, "a part of the test profile")
+    snakemake(folder, "-j2", *CI)
+    return folder
+
+
+@pytest.fixture
+def copy_of_small(small: Path, tmp_path: Path) -> Path:
+    """The same, to be changed."""
+    return copy(small, tmp_path / "clone")
+
+
+@pytest.fixture(scope="module")
+def origin(small: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A repository whose results are committed, and whose artifacts are in a folder remote."""
+    folder = copy(small, tmp_path_factory.mktemp("origin") / "clone")
+    for place in ("data/raw", "artifacts/ci/fetched", "artifacts/ci/policies"):
+        (folder / place).mkdir(parents=True, exist_ok=True)
+    call(folder, "dvc", "commit", "--force")
+    commit(folder, "results", "results/ci")
+    call(folder, "dvc", "push")
+    return folder
+
+
+@pytest.fixture
+def restored(origin: Path, tmp_path: Path) -> Path:
+    """What somebody else gets: git clone, dvc pull."""
+    folder = tmp_path / "restored"
+    call(tmp_path, "git", "clone", "-q", str(origin), str(folder))
+    remote = str(origin / ".dvc-storage")
+    call(folder, "dvc", "remote", "modify", "--local", "storage", "url", remote)
+    call(folder, "dvc", "pull")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def reseeded(small: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Restored without Snakemake's notes, then run with another seed."""
+    folder = copy(small, tmp_path_factory.mktemp("reseeded") / "clone")
+    commit(folder, "results", "results/ci")
+    shutil.rmtree(folder / ".snakemake")
+    add_setting(folder, "seed: 3")
+    stale = findings(folder)
+    assert stale["artifacts/ci/streams/sim_p10.npz"] == (
+        "stale",
+        "made with other settings (seed: 20250712 → 3)",
+    )
+    snakemake(folder, "-j2", *CI)
+    commit(folder, "results with another seed", "results/ci")
+    return folder
+
+
+# --- records ---------------------------------------------------------------------------
+
+
+def test_every_job_has_a_record_and_read_what_its_rule_declares(finished: Path) -> None:
+    records = [
+        json.loads(path.read_text()) for path in (finished / "results/ci/records").rglob("*.json")
+    ]
+    planned = jobs(snakemake(finished, "-n", "--forceall", *CI).stdout)
+    assert len(records) == sum(planned.values())
+    maker = {name: record for record in records for name in record["outputs"]}
+    for record in records:
+        declared = set(record["snakemake"]["input"])
+        beside = {name for d in declared & maker.keys() for name in maker[d]["outputs"]}
+        assert declared <= set(record["inputs"]), record["job"]
+        assert set(record["inputs"]) <= declared | beside, record["job"]
+        assert record["snakemake"]["rule"] == record["rule"]
+        assert record["status"] == 0
+        assert record["code"]["dirty"] is False
+        assert repr(record["code"]["hash"]) in record["snakemake"]["params"]
+
+
+# --- restored trees --------------------------------------------------------------------
+
+
+def test_a_restored_tree_is_complete_and_runs_exactly_what_a_change_asks_for(
+    small: Path, restored: Path
+) -> None:
+    assert "Nothing to be done" in snakemake(restored, "-j2", *CI).stdout
+    verify(restored)
+    assert differences(restored, small) == []
+    everything = jobs(snakemake(restored, "-n", "--forceall", *CI).stdout)
+    shown = {rule: everything[rule] for rule in (*GATHER, *SHOW) if rule in everything}
+    networks = {"train": 2, "calibrate": 1, "evaluate": 1, **shown}
+    settings = restored / "config/ci.yaml"
+    before = settings.read_text()
+    for change, expected in {
+        "seed: 3": everything,
+        "training_seeds: 2": networks,
+        "discovery: {level: 0.01}": networks | {"discover": 1},
+        "report: {title: Other, note: Other.}": shown,
+    }.items():
+        key = change.partition(":")[0]
+        rest = {k: v for k, v in yaml.safe_load(before).items() if k != key}
+        settings.write_text(f"{yaml.safe_dump(rest)}\n{change}\n")
+        assert dry_run(restored) == expected, change
+    settings.write_text(before)
+    edit(restored, "config/ci.yaml", "- 2.0\n", "- 1.0\n")
+    assert dry_run(restored) == shown | {"evaluate": 2}, "one delta: evaluation only"
+    settings.write_text(before)
+    edit(restored, "src/causaldq/agent/reward.py", "\n", "\n# a remark\n")
+    assert dry_run(restored) == {}
+
+
+def test_notes_of_other_files_are_not_believed(reseeded: Path, tmp_path: Path) -> None:
+    """Files of the first seed, Snakemake's notes of the second, settings of the second."""
+    folder = copy(reseeded, tmp_path / "clone")
+    call(folder, "git", "checkout", "-q", "HEAD~1", "--", "results")
+    assert dry_run(folder)["train"] == 2
+    assert findings(folder)["results/ci/add.csv"][0] == "stale"
+
+
+def test_results_without_records_are_made_again(copy_of_small: Path) -> None:
+    shutil.rmtree(copy_of_small / ".snakemake")
+    shutil.rmtree(copy_of_small / "results/ci/records")
+    assert {kind for kind, _ in findings(copy_of_small).values()} == {"unexplained"}
+    done = snakemake(copy_of_small, "-n", *CI)
+    assert "no record says how it was made" in done.stdout
+    assert jobs(done.stdout) == jobs(snakemake(copy_of_small, "-n", "--forceall", *CI).stdout)
+
+
+def test_stale_results_are_found_and_repaired(small: Path, reseeded: Path) -> None:
+    verify(reseeded)
+    changed = differences(reseeded, small)
+    assert "artifacts/ci/runs/p10.greedy.csv" in changed
+    assert "artifacts/ci/checkpoints/p10.paper.causal_dq.s0.safetensors" in changed
+    assert "Nothing to be done" in snakemake(reseeded, "-j2", *CI).stdout
+
+
+# --- dvc repro -------------------------------------------------------------------------
+
+
+def test_dvc_repro_does_what_snakemake_does(origin: Path, tmp_path: Path) -> None:
+    by_dvc, by_snakemake = (copy(origin, tmp_path / name) for name in ("dvc", "snakemake"))
+    assert "Running stage" not in call(by_dvc, "dvc", "repro").stdout
+    for folder in (by_dvc, by_snakemake):
+        edit(folder, "config/ci.yaml", "- 2.0\n", "- 1.0\n")
+        edit(folder, "src/causaldq/discovery/algorithms.py", "\n", "\n# a remark\n")
+        with (folder / "src/causaldq/agent/reward.py").open("a") as handle:
+            handle.write("\nEXTRA = 1\n")
+    text = call(by_dvc, "dvc", "repro").stdout
+    assert re.findall(r"^Running stage '(\w+)'", text, re.MULTILINE) == STAGES
+    ran = set(re.findall(r"^(?:local)?rule (\w+):", text, re.MULTILINE)) - {"all", *STAGES[:4]}
+    assert ran - {*GATHER, *SHOW} == {"train", "calibrate", "evaluate"}
+    snakemake(by_snakemake, "-j2", *CI, "--", "delays")
+    shown = ("results/ci/tables", "results/ci/figures", "results/ci/headline", "results/ci/paper")
+    different = differences(by_dvc, by_snakemake)
+    assert [name for name in different if not name.startswith(shown)] == []
+    verify(by_dvc)
+    assert "up to date" in call(by_dvc, "dvc", "status").stdout
+
+
+@pytest.mark.parametrize("line", ["seed: 3", "discovery: {level: 0.01}", "statistic: {decay: 0.1}"])
+def test_dvc_notices_every_setting(origin: Path, line: str) -> None:
+    settings = origin / "config/ci.yaml"
+    before = settings.read_text()
+    try:
+        settings.write_text(f"{before}\n{line}\n")
+        assert set(json.loads(call(origin, "dvc", "status", "--json").stdout)) == {*STAGES}
+    finally:
+        settings.write_text(before)
+
+
+def test_a_killed_repro_is_completed_by_the_next(
+    origin: Path, reseeded: Path, tmp_path: Path
+) -> None:
+    folder = copy(origin, tmp_path / "clone")
+    add_setting(folder, "seed: 3")
+    run = subprocess.Popen(
+        ["dvc", "repro"],
+        cwd=folder,
+        env=environment(),
+        start_new_session=True,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    checkpoints = folder / "artifacts/ci/checkpoints"
+    wait_until(lambda: any(checkpoints.glob("*.partial.safetensors")), run)
+    os.killpg(run.pid, signal.SIGSTOP)
+    second = call(folder, "dvc", "repro", check=False)
+    third = snakemake(folder, "-j1", *CI, check=False)
+    os.killpg(run.pid, signal.SIGKILL)
+    run.wait(60)
+    assert second.returncode != 0
+    assert re.search("is busy|another run is at work|acquire lock", second.stdout)
+    assert third.returncode != 0
+    assert "another run is at work in this folder" in third.stdout
+    call(folder, "dvc", "repro")
+    verify(folder)
+    assert differences(folder, reseeded) == []
+
+
+# --- remotes ---------------------------------------------------------------------------
+
+
+@pytest.fixture
+def s3(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+    """An object store on this machine; the options of a DVC remote for it."""
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(name, "test")
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
+    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    server.start()
+    host, port = server.get_host_and_port()
+    address = f"http://{host}:{port}"
+    boto3.client("s3", endpoint_url=address).create_bucket(Bucket="bucket")
+    yield ["s3://bucket/causaldq", "endpointurl", address]
+    server.stop()
+
+
+@pytest.fixture
+def ssh(tmp_path: Path) -> Iterator[list[str]]:
+    """A server of files over ssh on this machine; the options of a DVC remote for it."""
+    key = asyncssh.generate_private_key("ssh-ed25519")
+    key.write_private_key(tmp_path / "key")
+    key.write_public_key(tmp_path / "key.pub")
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever, daemon=True)
+    thread.start()
+
+    def wait(work: Coroutine[Any, Any, T]) -> T:
+        return asyncio.run_coroutine_threadsafe(work, loop).result(30)
+
+    async def listen() -> asyncssh.SSHAcceptor:
+        return await asyncssh.listen(
+            "127.0.0.1",
+            0,
+            server_host_keys=[key],
+            authorized_client_keys=str(tmp_path / "key.pub"),
+            sftp_factory=True,
+        )
+
+    server = wait(listen())
+    address = f"ssh://tester@127.0.0.1:{server.get_port()}{tmp_path}/store"
+    yield [address, "keyfile", str(tmp_path / "key")]
+    server.close()
+    wait(server.wait_closed())
+    loop.call_soon_threadsafe(loop.stop)
+    thread.join(10)
+
+
+@pytest.mark.parametrize("kind", ["s3", "ssh"])
+def test_everything_comes_back_from_a_remote(
+    kind: str, small: Path, origin: Path, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    address, option, value = request.getfixturevalue(kind)
+    folder = copy(origin, tmp_path / "clone")
+    call(folder, "dvc", "remote", "add", "--local", "elsewhere", address)
+    call(folder, "dvc", "remote", "modify", "--local", "elsewhere", option, value)
+    call(folder, "dvc", "push", "--remote", "elsewhere")
+    for place in (".dvc/cache", ".dvc-storage", ".snakemake", "artifacts"):
+        shutil.rmtree(folder / place)
+    assert any(kind == "missing" for kind, _ in findings(folder).values())
+    call(folder, "dvc", "pull", "--remote", "elsewhere")
+    verify(folder)
+    assert differences(folder, small) == []
+
+
+# --- what is wrong is found ------------------------------------------------------------
+
+
+def test_one_flipped_byte_is_named_and_will_be_repaired(copy_of_small: Path) -> None:
+    harmed = [
+        "artifacts/ci/injected/p10.npz",
+        "artifacts/ci/checkpoints/p10.paper.causal_dq.s0.safetensors",
+        "artifacts/ci/runs/p10.greedy.csv",
+        TABLE,
+    ]
+    for name in harmed:
+        stamp = (copy_of_small / name).stat()
+        flip(copy_of_small / name)
+        os.utime(copy_of_small / name, ns=(stamp.st_atime_ns, stamp.st_mtime_ns))
+    found = findings(copy_of_small)
+    assert [name for name, (kind, _) in sorted(found.items()) if kind == "changed"] == sorted(
+        harmed
+    )
+    kind, why = found["artifacts/ci/runs/p10.causal_dq.s0.csv"]
+    assert kind == "stale"
+    assert why.startswith("made from another artifacts/ci/")
+    planned = dry_run(copy_of_small)
+    assert planned["train"] == planned["inject"] == 1
+    assert "simulate" not in planned
+
+
+def test_an_edited_number_is_not_vouched_for(copy_of_small: Path) -> None:
+    good = causaldq(copy_of_small, "trace", TABLE, "--cell", CELL).stdout
+    assert "Vouched for" in good
+    number = pd.read_csv(copy_of_small / TABLE.replace(".tex", ".csv"))["add"][0]
+    edit(copy_of_small, TABLE, f"{number:.1f}", f"{number - 5:.1f}")
+    done = causaldq(copy_of_small, "trace", TABLE, "--cell", CELL, check=False)
+    assert done.returncode == 1
+    assert "Not vouched for" in done.stdout
+    assert f"✗ {TABLE}" in done.stdout
+
+
+# --- what is asked is answered ---------------------------------------------------------
+
+
+def test_a_cell_is_traced_to_where_its_streams_come_from(finished: Path, tmp_path: Path) -> None:
+    page = tmp_path / "trace.html"
+    done = causaldq(finished, "trace", TABLE, "--cell", CELL, "--json", "--html", str(page))
+    chain = json.loads(done.stdout)
+    assert chain["vouched_for"]
+    assert len(chain["cells"]) == 2, "one for each protocol"
+    assert [job["record"]["rule"] for job in chain["jobs"]] == [
+        *("simulate", "discover", "train", "train", "inject", "calibrate", "evaluate"),
+        *("aggregate", "tables"),
+    ]
+    for job in chain["jobs"]:
+        assert job["record"]["command"].startswith("python scripts/")
+        assert job["record"]["code"]["commit"]
+    assert "Every file of the chain is what its record says" in page.read_text()
+    for name in ("results/ci/figures/delay_p10.png", "artifacts/ci/graphs/sim_p10.npz"):
+        assert "Vouched for" in causaldq(finished, "trace", name).stdout
+
+
+def test_a_cell_is_replayed_in_an_empty_folder(finished: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "replay"
+    done = causaldq(
+        finished, "replay", TABLE, "--cell", f"{CELL}, fair", "--folder", str(folder)
+    ).stdout
+    assert done.count("same bytes") == 7
+    assert "Replayed: everything is the same." in done
+    assert not (folder / "results/ci/add.csv").exists(), "other cells are not run"
+
+
+def test_a_replay_that_gives_other_bytes_fails(copy_of_small: Path) -> None:
+    place = copy_of_small / "results/ci/records/simulate/sim_p10.json"
+    record = json.loads(place.read_text())
+    streams = record["outputs"]["artifacts/ci/streams/sim_p10.npz"]
+    streams["sha256"] = "0" * 64
+    place.write_text(json.dumps(record))
+    done = causaldq(copy_of_small, "replay", "artifacts/ci/streams/sim_p10.npz", check=False)
+    assert done.returncode == 1
+    assert "other bytes in artifacts/ci/streams/sim_p10.npz" in done.stdout
+
+
+def test_two_commits_are_compared(small: Path, reseeded: Path) -> None:
+    done = causaldq(reseeded, "diff", "HEAD~1", "HEAD", "--profile", "ci").stdout
+    assert "  seed: 20250712 → 3\n" in done
+    assert "  artifacts/streams/sim_p10.npz\n" in done
+    assert "Code" not in done
+    before, after = (pd.read_csv(f / "results/ci/add.csv") for f in (small, reseeded))
+    moved = (before["add"] - after["add"]).abs() > 0
+    assert f"Cells: {moved.sum()} of {len(before)} moved.\n" in done
+    assert re.search(r"p10, .*: [\d.]+ → [\d.]+  \([-+][\d.]+ s\.e\.\)", done)
+    same = causaldq(reseeded, "diff", "HEAD", "results/ci", "--profile", "ci").stdout
+    assert same.startswith("No difference")
+
+
+TERMS_OF_RO_CRATE_1_1 = {
+    "File": "http://schema.org/MediaObject",
+    "conformsTo": "http://purl.org/dc/terms/conformsTo",
+    "ComputationalWorkflow": "https://bioschemas.org/ComputationalWorkflow",
+    "FormalParameter": "https://bioschemas.org/FormalParameter",
+    "input": "https://bioschemas.org/ComputationalWorkflow#input",
+    "output": "https://bioschemas.org/ComputationalWorkflow#output",
+}
+"""Those of its JSON-LD context that are not schema.org's own."""
+
+SCHEMA_ORG = (
+    "CreativeWork Dataset Organization SoftwareApplication SoftwareSourceCode ComputerLanguage"
+    " HowTo HowToStep PropertyValue CreateAction ControlAction OrganizeAction about name version"
+    " description url softwareVersion identifier encodingFormat contentSize softwareRequirements"
+    " additionalType programmingLanguage valueRequired position workExample exampleOfWork value"
+    " instrument agent object result startTime endTime actionStatus subjectOf propertyID unitCode"
+    " license creator author publisher hasPart step datePublished mainEntity mentions"
+)
+"""Those of its terms that are, as far as a crate of ours uses them."""
+
+
+def test_a_crate_is_accepted_and_answers_the_eleven_questions(
+    finished: Path, tmp_path: Path
+) -> None:
+    causaldq(finished, "crate", str(tmp_path / "crate"), "--profile", "ci")
+    context = {term: f"http://schema.org/{term}" for term in SCHEMA_ORG.split()}
+    context |= TERMS_OF_RO_CRATE_1_1
+    with responses.RequestsMock() as web:
+        web.get("https://w3id.org/ro/crate/1.1/context", json={"@context": context})
+        result = services.validate(
+            services.ValidationSettings(
+                rocrate_uri=str(tmp_path / "crate"),
+                profile_identifier="provenance-run-crate",
+                requirement_severity=models.Severity.RECOMMENDED,
+                cache_path=tmp_path / "cache",
+            )
+        )
+    complaints = {(i.severity.name, i.check.identifier) for i in result.get_issues()}
+    # Our scripts and the project have no address on the web; all else that is asked is there.
+    assert complaints <= {
+        ("RECOMMENDED", "process-run-crate-0.5_3.2"),
+        ("RECOMMENDED", "process-run-crate-0.5_5.1"),
+        ("RECOMMENDED", "ro-crate-1.1_31.2"),
+    }
+    metadata = json.loads((tmp_path / "crate/ro-crate-metadata.json").read_text())
+    entity = {e["@id"]: e for e in metadata["@graph"]}
+    workflow, run = entity["Snakefile"], entity["#run"]
+    job = entity["#job-train%2Fp10.paper.causal_dq.s0"]
+    tool = entity[job["instrument"]["@id"]]
+    usage = {entity[u["@id"]]["name"]: entity[u["@id"]]["value"] for u in job["resourceUsage"]}
+    settings = next(entity[o["@id"]] for o in job["object"] if o["@id"].startswith("#settings"))
+    connected = [entity[c["@id"]] for c in workflow["connection"]]
+    assert "No container was used" in workflow["description"]  # 1: containers
+    assert float(usage["cpuTime"]) > 0  # 2: resources
+    assert int(usage["maxMemory"]) > 1e6
+    assert {"@id": "config/ci.yaml"} in run["object"]  # 3: configuration files
+    assert json.loads(settings["value"])["network"] == "p10.paper.causal_dq.s0"
+    assert tool["softwareRequirements"] == {"@id": "requirements.lock"}  # 4: environment
+    assert (tmp_path / "crate/requirements.lock").is_file()
+    assert job["startTime"] < job["endTime"]  # 5: duration of a step
+    assert run["startTime"] < job["startTime"] < run["endTime"]  # 6: and of the whole
+    assert job["actionStatus"].endswith("/CompletedActionStatus")  # 7: success
+    assert {"@id": "results/ci/add.csv"} in run["result"]  # 8: inputs and outputs
+    assert {"@id": "data/reference/published.csv"} in run["object"]
+    assert re.fullmatch("[0-9a-f]{64}", tool["version"])  # 9: code version
+    assert tool["@id"] == "scripts/train.py"  # 10: script around a component
+    assert settings["exampleOfWork"] == {"@id": "#train-in-settings"}  # 11: parameters
+    assert any(
+        c["sourceParameter"]["@id"] == "#discover-out-output"
+        and c["targetParameter"]["@id"] == "#train-in-graph"
+        for c in connected
+    )
+
+
+def test_the_readmes_commands_answer(finished: Path) -> None:
+    section = (ROOT / "README.md").read_text().partition("## Where a number comes from")[2]
+    commands = re.findall(r"^\$ python -m causaldq (.*)$", section.partition("\n## ")[0], re.M)
+    assert [command.split()[0] for command in commands] == ["trace", "verify", "replay"]
+    for command in commands[:2]:
+        words = command.replace("quick", "ci").replace("0.25", "0.5")
+        call(finished, "bash", "-c", f"PYTHONPATH=src python -m causaldq {words}")
