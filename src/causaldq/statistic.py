@@ -24,25 +24,46 @@ from causaldq.types import Floats, Ints
 
 @dataclass(frozen=True)
 class Evidence:
-    """h, J and K for n replications; J and K keep only diagonals if streams are independent.
+    """h, J and K for n replications.
 
-    A matrix that nobody asks for is not kept: it is then empty, (n, 0).
+    J and K are kept for the q streams that some replication has read: elsewhere they are
+    zero, and many a policy reads few streams. They are diagonals if streams are independent,
+    and empty, (n, 0), if nobody asks for them.
     """
 
     h: Floats
     """(n, p)"""
+    known: Ints
+    """(q,), ascending: the streams of J and K; all of them if streams are independent."""
     j: Floats
-    """(n, p, p) or (n, p)"""
+    """(n, q, q) or (n, p)"""
     k: Floats
-    """(n, p, p) or (n, p)"""
+    """(n, q, q) or (n, p)"""
 
     def take(self, rows: npt.NDArray[np.generic]) -> "Evidence":
-        return Evidence(self.h[rows], self.j[rows], self.k[rows])
+        return Evidence(self.h[rows], self.known, self.j[rows], self.k[rows])
 
     def put(self, rows: npt.NDArray[np.generic], other: "Evidence") -> "Evidence":
-        replaced = Evidence(self.h.copy(), self.j.copy(), self.k.copy())
-        replaced.h[rows], replaced.j[rows], replaced.k[rows] = other.h, other.j, other.k
+        known = np.union1d(self.known, other.known)
+        here, there = self.knowing(known), other.knowing(known)
+        replaced = Evidence(here.h.copy(), known, here.j.copy(), here.k.copy())
+        replaced.h[rows], replaced.j[rows], replaced.k[rows] = there.h, there.j, there.k
         return replaced
+
+    def knowing(self, known: Ints) -> "Evidence":
+        """The same, with room for more streams."""
+        if len(known) == len(self.known):
+            return self
+        place = np.searchsorted(known, self.known)
+
+        def widened(matrices: Floats) -> Floats:
+            if matrices.ndim == 2:
+                return matrices
+            wide = np.zeros((len(matrices), len(known), len(known)))
+            wide[:, place[:, None], place] = matrices
+            return wide
+
+        return Evidence(self.h, known, widened(self.j), widened(self.k))
 
 
 class LocalStatistic:
@@ -61,9 +82,10 @@ class LocalStatistic:
     def start(self, n: int) -> Evidence:
         """Nothing observed yet."""
         p = len(self.covariance)
-        shape = (n, p) if self.independent else (n, p, p)
+        shape = (n, p) if self.independent else (n, 0, 0)
         return Evidence(
             np.zeros((n, p)),
+            np.arange(p if self.independent else 0),
             np.zeros(shape if self.keeps_j else (n, 0)),
             np.zeros(shape if self.keeps_k else (n, 0)),
         )
@@ -72,37 +94,66 @@ class LocalStatistic:
         """Take in the values (n, m) of the streams (n, m) read at this step."""
         keep = 1.0 - self.settings.decay
         n, p = evidence.h.shape
-        # Places in the arrays laid out flat: numpy adds there much faster than at rows and columns.
+        # Places in arrays laid out flat: numpy adds there much faster than at rows and columns.
         place = np.arange(0, n * p, p)[:, None] + streams
         if self.independent:
             precision = 1.0 / np.diag(self.covariance)[streams]
             seen, matrix_place = precision * values, place
         else:
-            block = self.covariance[streams[:, :, None], streams[:, None, :]]
-            precision = inverse_positive(block)
+            precision = self._precision(streams)
             seen = (precision @ values[:, :, None])[:, :, 0]
-            matrix_place = p * place[:, :, None] + streams[:, None, :]
+            evidence, matrix_place = _with_places(evidence, streams)
         return Evidence(
             h=_faded(evidence.h, keep, place, seen),
+            known=evidence.known,
             j=_faded(evidence.j, keep, matrix_place, precision) if self.keeps_j else evidence.j,
             k=_faded(evidence.k, keep**2, matrix_place, precision) if self.keeps_k else evidence.k,
         )
+
+    def _precision(self, streams: Ints) -> Floats:
+        """S_Z^-1 of each replication, (n, m, m); those that read the same streams share it."""
+        first: dict[bytes, int] = {}
+        same = [first.setdefault(row.tobytes(), number) for number, row in enumerate(streams)]
+        rows = list(first.values())
+        sets = streams[rows]
+        precision = inverse_positive(self.covariance[sets[:, :, None], sets[:, None, :]])
+        return precision if len(rows) == len(same) else precision[np.searchsorted(rows, same)]
 
     def mean(self, evidence: Evidence) -> Floats:
         """mu_n, the posterior mean of each stream (n, p); 0 where nothing was observed."""
         if not self.keeps_j:
             raise ValueError("this local statistic was made without the mean")
-        return self._solve(evidence.j, evidence.h)
+        return self._solve(evidence, evidence.j)
 
     def contributions(self, evidence: Evidence) -> Floats:
         """Lambda_i, each stream's own term of the quadratic form (n, p)."""
         matrix = evidence.k if self.settings.form == "normalised" else evidence.j
-        return evidence.h * self._solve(matrix, evidence.h)
+        return evidence.h * self._solve(evidence, matrix)
 
-    def _solve(self, matrix: Floats, h: Floats) -> Floats:
+    def _solve(self, evidence: Evidence, matrix: Floats) -> Floats:
+        """(matrix + ridge I)^-1 h, (n, p)."""
+        h, known = evidence.h, evidence.known
         if self.independent:
             return h / (matrix + self.settings.ridge)
-        return solve_positive(matrix, self.settings.ridge, h)
+        if len(known) == h.shape[1]:
+            return solve_positive(matrix, self.settings.ridge, h)
+        solution = np.zeros_like(h)
+        solution[:, known] = solve_positive(matrix, self.settings.ridge, h[:, known])
+        return solution
+
+
+def _with_places(evidence: Evidence, streams: Ints) -> tuple[Evidence, Ints]:
+    """Evidence that knows the streams (n, m), and where they stand in its flat matrices."""
+    n, p = evidence.h.shape
+    place = streams
+    if len(evidence.known) < p:
+        is_known = np.zeros(p, dtype=bool)
+        is_known[evidence.known] = is_known[streams] = True
+        evidence = evidence.knowing(np.flatnonzero(is_known))
+        place = (np.cumsum(is_known) - 1)[streams]
+    q = len(evidence.known)
+    row = np.arange(0, n * q, q)[:, None] + place
+    return evidence, q * row[:, :, None] + place[:, None, :]
 
 
 def _faded(before: Floats, keep: float, place: Ints, added: Floats) -> Floats:

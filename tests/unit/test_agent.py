@@ -558,7 +558,7 @@ def test_updates_are_those_of_autograd(
             their_target.load_state_dict(theirs.state_dict())
         measured, _, _ = learner.loss([learner.update(batch, temperature)])
         assert measured == pytest.approx(their_loss.item(), rel=1e-9)
-        for ours, other in ((online, theirs), (target, their_target)):
+        for ours, other in ((learner.online, theirs), (learner.target, their_target)):
             for name, tensor in other.state_dict().items():
                 np.testing.assert_allclose(ours.tensors()[name], tensor.numpy(), rtol=0, atol=1e-9)
 

@@ -9,15 +9,18 @@ from causallearn.graph.Edge import Edge
 from causallearn.graph.Endpoint import Endpoint
 from causallearn.graph.GeneralGraph import GeneralGraph
 from causallearn.graph.GraphNode import GraphNode
+from causallearn.search.ConstraintBased.PC import pc as causal_learn_pc
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from causaldq.config import DiscoverySettings
+from causaldq.config import DiscoverySettings, SimulationSource
 from causaldq.discovery.algorithms import check, discover, from_marks, read_graph
 from causaldq.discovery.effects import direct_effects, propagation_effects
 from causaldq.discovery.graph import Graph, directions, quality
+from causaldq.discovery.pc import pc
 from causaldq.errors import DiscoveryError
 from causaldq.streams.model import StreamModel
+from causaldq.streams.simulation import simulate
 
 SEEDS = st.integers(0, 2**32 - 1)
 Arrows = set[tuple[int, int]]
@@ -362,6 +365,37 @@ def a_model_of(rows: np.ndarray) -> StreamModel:
     p = rows.shape[1]
     names = tuple(f"x{i + 1}" for i in range(p))
     return StreamModel(names, rows, np.corrcoef(rows, rowvar=False), np.zeros((p, p)))
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_pc_is_causal_learns(seed: int) -> None:
+    """Mark for mark, also where few rows make for contradictions."""
+    rng = np.random.default_rng(seed)
+    p = int(rng.integers(3, 14))
+    source = SimulationSource(
+        kind="simulation",
+        p=p,
+        expected_degree=min(float(rng.uniform(1, 6)), p - 1.0),
+        weight_low=0.5,
+        weight_high=1.0,
+        rows=int(rng.integers(p + 6, 150)),
+    )
+    rows, level = simulate(source, rng).rows, float(rng.choice([0.01, 0.05, 0.2]))
+    found = pc(rows, level)
+    theirs = causal_learn_pc(rows, alpha=level, indep_test="fisherz", show_progress=False)
+    expected = from_marks(theirs.G.graph)
+    assert np.array_equal(found.directed, expected.directed)
+    assert np.array_equal(found.undirected, expected.undirected)
+
+
+def test_tests_in_several_goes_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = np.random.default_rng(3).standard_normal((60, 8)) @ np.tri(8)
+    whole = pc(rows, 0.05)
+    monkeypatch.setattr("causaldq.discovery.pc.AT_ONCE", 7)
+    parts = pc(rows, 0.05)
+    assert whole.edges() > 0
+    assert np.array_equal(parts.directed, whole.directed)
+    assert np.array_equal(parts.undirected, whole.undirected)
 
 
 @pytest.mark.parametrize("algorithm", ["pc", "fci", "ges"])

@@ -353,3 +353,28 @@ def test_without_the_mean_the_contributions_are_the_same(dense: bool) -> None:
     assert lighter.take(np.array([1, 1])).j.size == 0
     with pytest.raises(ValueError, match="without the mean"):
         without.mean(lighter)
+
+
+def test_evidence_of_other_streams_is_put_in_its_place() -> None:
+    """Replications that have read different streams, together and each by itself."""
+    covariance = a_covariance(8, 2)
+    local = LocalStatistic(covariance, NORMALISED)
+    rng = np.random.default_rng(0)
+    left = np.tile([[4, 1], [6, 4]], (3, 1, 1)).transpose(1, 0, 2)
+    right = np.tile([[7, 0], [2, 7], [7, 5]], (2, 1, 1)).transpose(1, 0, 2)
+    one = run(local, left, rng.standard_normal(left.shape))
+    other = run(local, right, rng.standard_normal(right.shape))
+    mixed = one.put(np.array([2, 0]), other)
+    assert one.known.tolist() == [1, 4, 6]
+    assert mixed.known.tolist() == [0, 1, 2, 4, 5, 6, 7]
+    for read in (local.contributions, local.mean):
+        np.testing.assert_allclose(read(mixed)[[2, 0]], read(other), rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(read(mixed)[1], read(one)[1], rtol=1e-9, atol=1e-12)
+    begun = one.put(np.array([1]), local.start(1))
+    assert not local.contributions(begun)[1].any()
+    np.testing.assert_array_equal(local.contributions(begun)[0], local.contributions(one)[0])
+    again = local.update(begun, np.array([[4, 1], [3, 0], [6, 4]]), np.ones((3, 2)))
+    alone = local.update(local.start(1), np.array([[3, 0]]), np.ones((1, 2)))
+    np.testing.assert_allclose(
+        local.contributions(again)[1], local.contributions(alone)[0], rtol=1e-9, atol=1e-12
+    )

@@ -28,9 +28,6 @@ class Perceptron:
             states = np.maximum(states @ weights + biases, 0)
         return np.asarray(states @ last_weights + last_biases)
 
-    def copy(self) -> "Perceptron":
-        return Perceptron(tuple((weights.copy(), biases.copy()) for weights, biases in self.layers))
-
     def fill(self, tensors: Mapping[str, Array]) -> None:
         """Take over the weights that another network's `tensors` gave."""
         for place, (weights, biases) in enumerate(self.layers):

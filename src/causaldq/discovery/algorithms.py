@@ -1,4 +1,4 @@
-"""Causal discovery with causal-learn, on in-control rows."""
+"""Causal discovery on in-control rows, mostly with causal-learn."""
 
 import csv
 from pathlib import Path
@@ -8,6 +8,7 @@ import numpy as np
 
 from causaldq.config import DiscoverySettings
 from causaldq.discovery.graph import Graph, is_acyclic
+from causaldq.discovery.pc import pc
 from causaldq.errors import DiscoveryError
 from causaldq.streams.model import StreamModel
 from causaldq.types import Floats
@@ -27,7 +28,7 @@ def discover(model: StreamModel, settings: DiscoverySettings) -> Graph:
         return read_graph(Path(str(settings.file)), model.names)
     check(model.rows, model.names)
     if settings.algorithm == "pc":
-        return _pc(model.rows, settings.level)
+        return pc(model.rows, settings.level)
     if settings.algorithm == "fci":
         return _fci(model.rows, settings.level)
     if settings.algorithm == "ges":
@@ -54,13 +55,6 @@ def check(rows: Floats, names: tuple[str, ...]) -> None:
         raise DiscoveryError(
             f"linearly dependent in the in-control rows: {', '.join(bound)}; drop one of them"
         )
-
-
-def _pc(rows: Floats, level: float) -> Graph:
-    from causallearn.search.ConstraintBased.PC import pc
-
-    found = pc(rows, alpha=level, indep_test="fisherz", show_progress=False, verbose=False)
-    return from_marks(found.G.graph)
 
 
 def _fci(rows: Floats, level: float) -> Graph:

@@ -82,4 +82,7 @@ class Cmab(Method[CmabState]):
         if self.local.independent:
             variance = 1.0 / (evidence.j + ridge)
             return variance * evidence.h, variance
-        return posterior(evidence.j, ridge, evidence.h)
+        mean, variance = np.zeros_like(evidence.h), np.full_like(evidence.h, 1.0 / ridge)
+        known = evidence.known
+        mean[:, known], variance[:, known] = posterior(evidence.j, ridge, evidence.h[:, known])
+        return mean, variance
