@@ -1,35 +1,58 @@
-"""Measure speed as ratios within one run, and write them to a JSON file."""
+"""Measure speed as ratios within one run; write them to a JSON file and print a table."""
 
 from pathlib import Path
 
 from causaldq import command
 from causaldq.loading import load_config
 
+PARTS = ("training", "environment", "monitoring", "discovery", "workflow")
+
 
 def work(arguments):
-    import numpy as np
-
-    from causaldq.bench import training_speed
+    from causaldq.bench.discovery import discovery_speed
+    from causaldq.bench.measure import HEADER
+    from causaldq.bench.monitoring import cell_cost, scaling
+    from causaldq.bench.training import environment_speed, training_overhead, update_speed
+    from causaldq.bench.workflow import workflow_cost
     from causaldq.files import write_json
     from causaldq.plan import Plan
     from causaldq.seeds import generator
     from causaldq.streams.simulation import simulate
 
-    overrides = {"profile": "paper", "training_seeds": 1}
-    plan = Plan(load_config(Path("config"), overrides))
-    settings = plan.train_job("p50.paper.causal_dq.s0")
-    model = simulate(plan.config.sources["sim_p50"], generator(0, "bench"))
-    measured = training_speed(model, np.eye(model.p), settings, arguments.repeats)
-    write_json(arguments.output, {"p": model.p, "training": measured})
-    targets = {"training_over_updates": "at most 1.5", "updates_over_stable_baselines3": ""}
-    print("| p = 50, one thread | median | least | most | target |\n|---|---:|---:|---:|---|")
-    for name, values in measured.items():
-        row = f"{np.median(values):.2f} | {min(values):.2f} | {max(values):.2f}"
-        print(f"| {name.replace('_', ' ')} | {row} | {targets.get(name, '')} |")
+    plan, rounds = Plan(load_config(Path("config"), {"profile": "quick"})), arguments.rounds
+    models = {
+        p: simulate(plan.config.sources[f"sim_p{p}"], generator(0, "bench", p))
+        for p in (10, 50, 100)
+    }
+    jobs = {p: plan.train_job(f"p{p}.paper.causal_dq.s0") for p in models}
+    few = max(1, rounds // 3)
+    measured = {
+        "training": lambda: [
+            *(row for p in models for row in update_speed(models[p], jobs[p], rounds)),
+            *training_overhead(models[50], jobs[50], few),
+        ],
+        "environment": lambda: environment_speed(models[50], jobs[50], rounds),
+        "monitoring": lambda: [
+            *cell_cost(plan.config, models[50], jobs[50], few),
+            *scaling(plan.config, jobs[50]),
+        ],
+        "discovery": lambda: discovery_speed(
+            plan.config.sources["sim_p50"], plan.config.discovery, few
+        ),
+        "workflow": lambda: workflow_cost(Path(".snakemake/metadata"), few),
+    }
+    results = {}
+    print(HEADER)
+    for part in arguments.only or PARTS:
+        rows = measured[part]()
+        results[part] = [row.record() for row in rows]
+        print("\n".join(row.row() for row in rows), flush=True)
+    write_json(arguments.output, results)
 
 
 if __name__ == "__main__":
     parser = command.parser(__doc__)
-    parser.add_argument("--repeats", type=int, default=3, help="runs of each measurement")
-    parser.add_argument("--output", type=Path, required=True, help="ratios, .json")
+    parser.add_argument("--rounds", type=int, default=9, help="runs of a short measurement")
+    parser.add_argument("--only", nargs="*", choices=PARTS, help="parts to measure; all by default")
+    parser.add_argument("--output", type=Path, required=True, help="measurements, .json")
     command.run(parser, work)

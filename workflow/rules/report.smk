@@ -36,7 +36,7 @@ rule tables:
     params:
         code=code_of("tables"),
         settings=as_argument(SETTINGS),
-        folder=f"{RESULTS}/tables",
+        folder=lambda w, output: str(Path(output[0]).parent),
     shell:
         "python scripts/tables.py --settings {params.settings:q} --tidy {input.tidy}"
         " --folder {params.folder} --headline {output.headline} --log {log}"
@@ -91,7 +91,7 @@ rule figures:
     params:
         code=code_of("figures"),
         settings=as_argument(SETTINGS),
-        folder=f"{RESULTS}/figures",
+        folder=lambda w, output: str(Path(output.pdf[0]).parent),
     shell:
         "python scripts/figures.py --settings {params.settings:q} --tidy {input.tidy}"
         " --folder {params.folder} --log {log}"
@@ -140,7 +140,7 @@ rule notebook:
         kernel=1,
     params:
         code=code_of("notebook"),
-        results=RESULTS,
+        results=lambda w, input: str(Path(input.tidy[0]).parent),
     shell:
         "python scripts/notebook.py --notebook {input.notebook} --results {params.results}"
         " --output {output} --reads {input} --log {log}"

@@ -174,6 +174,9 @@ def catalogue(config: Config) -> Catalogue:
             )
         )
     in_tables = {t for s in config.scenarios.values() for t in (s.table, *s.also)}
+    if not any(run.seed is not None for run in plan.runs.values()):
+        # Its columns are learned methods; networks may be trained without being evaluated.
+        in_tables.discard("train_test")
     shown.tables.extend(table for table in _paper_tables() if table.name in in_tables)
     if plan.networks and in_tables & set(TABLES_OF_THE_PAPER):
         shown.tables.append(

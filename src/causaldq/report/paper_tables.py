@@ -54,11 +54,9 @@ def _tabular(columns: str, lines: list[str]) -> str:
 
 def train_test_table(rows: pd.DataFrame) -> str:
     deltas = sorted(rows["delta"].unique())
-    lines = [
-        r"$p$ & $\delta_{\mathrm{train}}$ & Method & "
-        + " & ".join(rf"$\delta={delta:g}$" for delta in deltas)
-        + r" \\"
-    ]
+    columns = ["$p$", r"$\delta_{\mathrm{train}}$", "Method"]
+    columns += [rf"$\delta={delta:g}$" for delta in deltas]
+    lines = [" & ".join(columns) + r" \\"]
     for protocol, panel in rows.groupby("protocol", sort=False):
         width = len(deltas) + 3
         title = label(str(protocol)).capitalize()
