@@ -29,6 +29,7 @@ from causaldq.lineage.records import (
     Resources,
     facts,
     place_of,
+    same_command,
     write_record,
 )
 from causaldq.lineage.trace import as_data, trace
@@ -140,7 +141,7 @@ def run(tmp_path: Path) -> Path:
 def plan_of(root: Path) -> list[PlannedJob]:
     """What was run is what is asked for."""
     records = Ledger(root, "ci").records
-    return [PlannedJob(r.rule, list(r.outputs), r.words) for r in records]
+    return [PlannedJob(r.rule, list(r.outputs), r.command) for r in records]
 
 
 def check(root: Path, jobs: list[PlannedJob], within: str | None = None) -> Verdict:
@@ -194,8 +195,8 @@ def test_what_is_missing_and_what_nobody_made_are_named(run: Path) -> None:
 def test_another_setting_makes_exactly_its_jobs_stale_and_is_named(run: Path) -> None:
     jobs = plan_of(run)
     i = next(i for i, job in enumerate(jobs) if job.outputs == [STREAMS])
-    words = [word.replace('"seed": 1', '"seed": 2') for word in jobs[i].words]
-    jobs[i] = PlannedJob("simulate", [STREAMS], words)
+    command = jobs[i].command.replace('"seed": 1', '"seed": 2')
+    jobs[i] = PlannedJob("simulate", [STREAMS], command)
     (finding,) = check(run, jobs).findings
     assert finding == Finding("stale", STREAMS, "made with other settings (seed: 1 → 2)")
 
@@ -286,12 +287,20 @@ Job stats:
         PlannedJob(
             "theory",
             ["results/ci/theory.json", "results/ci/curves.csv"],
-            [
-                *("python", "scripts/theory.py", "--settings", '{"a b": 1}'),
-                *("--output", "results/ci/theory.json"),
-            ],
+            "python scripts/theory.py --settings '{\"a b\": 1}' --output results/ci/theory.json",
         )
     ]
+
+
+def test_commands_are_compared_as_a_shell_reads_them(run: Path) -> None:
+    assert same_command("python a.py  --x 1", "python a.py --x 1")
+    assert same_command("python a.py 'b'", 'python a.py "b"')
+    assert not same_command("python a.py 'b c'", "python a.py b c")
+    jobs = plan_of(run)
+    i = next(i for i, job in enumerate(jobs) if job.outputs == [STREAMS])
+    jobs[i] = PlannedJob("simulate", [STREAMS], f"{jobs[i].command} --more 1")
+    (finding,) = check(run, jobs).findings
+    assert finding.why == "made by another command ( → --more 1)"
 
 
 # --- trace -----------------------------------------------------------------------------

@@ -15,7 +15,16 @@ from causaldq.errors import DataError
 from causaldq.files import sha256, sha256_of_text
 from causaldq.lineage.memory import Memory, reconcile
 from causaldq.lineage.observe import observing, within
-from causaldq.lineage.records import Ledger, Record, git_state, job_of, profile_of, read_record
+from causaldq.lineage.records import (
+    Ledger,
+    Record,
+    facts,
+    git_state,
+    job_of,
+    profile_of,
+    read_record,
+    write_record,
+)
 
 JOB = '''"""Copies a file, reading another on the way."""
 from pathlib import Path
@@ -324,6 +333,18 @@ def test_what_no_record_vouches_for_is_made_again(finished: Path, harm: str, rea
 def test_a_file_that_snakemake_never_finished_is_made_again(finished: Path) -> None:
     Memory(finished, VERSION).place(OUT).unlink()
     assert settle(finished) == {OUT: "its job was not run to its end by Snakemake"}
+
+
+def test_a_file_that_a_rule_does_not_declare_is_no_reason_to_doubt_its_job(finished: Path) -> None:
+    beside = "data/raw/beside.csv"
+    (finished / beside).parent.mkdir()
+    (finished / beside).write_text("fetched")
+    record = the_record(finished)
+    outputs = record.outputs | {beside: facts(finished / beside)}
+    write_record(finished, "ci", record.model_copy(update={"outputs": outputs}))
+    assert settle(finished) == {}
+    (finished / beside).write_text("other")
+    assert OUT in settle(finished)
 
 
 def test_a_missing_file_is_snakemakes_own_business(finished: Path) -> None:

@@ -4,6 +4,7 @@ import fcntl
 import os
 import shutil
 import sys
+import time
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
@@ -120,18 +121,26 @@ wildcard_constraints:
 # is switched off in workflow/profiles/default.
 _LOCK = Path(".snakemake/causaldq.lock")
 _HELD = []
+# Set where notes are to be left alone: below a run, and by `verify`.
+_READ_ONLY = "CAUSALDQ_READ_ONLY"
 
 
 def lock():
     """This folder's lock, open for as long as it is to be held; None if a run holds it."""
     _LOCK.parent.mkdir(exist_ok=True)
     handle = _LOCK.open("w")
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        handle.close()
-        return None
-    return handle
+    # Others hold it for a moment only, to remember.
+    deadline = time.monotonic() + 2
+    while True:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() > deadline:
+                handle.close()
+                return None
+            time.sleep(0.05)
+        else:
+            return handle
 
 
 def remember():
@@ -148,7 +157,11 @@ def remember():
 
 
 # Before Snakemake looks at files, unless a run is at work, which then is the one to do so.
-if workflow.is_main_process and (handle := lock()):
+if (
+    workflow.is_main_process
+    and _READ_ONLY not in os.environ
+    and (handle := lock()) is not None
+):
     remember()
     handle.close()
 
@@ -159,6 +172,7 @@ onstart:
         raise WorkflowError(
             "another run is at work in this folder; wait for it to end, or stop it"
         )
+    os.environ[_READ_ONLY] = "1"
 
 
 onsuccess:

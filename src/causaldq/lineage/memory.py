@@ -13,14 +13,13 @@ Records carry what is needed for that, so .snakemake may be lost at any time.
 
 import json
 import re
-import shlex
 from base64 import urlsafe_b64encode
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from causaldq.files import sha256_of_text, write_text
-from causaldq.lineage.records import Ledger, Record, write_record
+from causaldq.lineage.records import Ledger, Record, same_command, write_record
 
 KEPT = ("rule", "code", "params", "input", "log", "software_stack_hash", "record_format_version")
 """Parts of a note that a record does not hold in its own words."""
@@ -62,7 +61,7 @@ class Memory:
         hashes = re.findall(r"'([0-9a-f]{64})'", " ".join(note.get("params") or []))
         checksums = note.get("input_checksums") or {}
         return (
-            shlex.split(note.get("shellcmd") or "") == record.words
+            same_command(note.get("shellcmd") or "", record.command)
             and (not hashes or record.code.hash in hashes)
             and all(
                 checksum.removeprefix("sha256:") == record.inputs[path].sha256

@@ -1,7 +1,7 @@
 """What the current settings ask for: every file of the job graph, and the command that makes it."""
 
+import os
 import re
-import shlex
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -15,8 +15,7 @@ from causaldq.errors import ConfigError
 class PlannedJob:
     rule: str
     outputs: list[str]
-    words: list[str]
-    """The command as a shell reads it."""
+    command: str
 
 
 def planned_jobs(root: Path, profile: str, options: Sequence[str] = ()) -> list[PlannedJob]:
@@ -27,6 +26,7 @@ def planned_jobs(root: Path, profile: str, options: Sequence[str] = ()) -> list[
             *("--config", f"profile={profile}", *options),
         ],
         cwd=root,
+        env=os.environ | {"CAUSALDQ_READ_ONLY": "1"},
         capture_output=True,
         text=True,
     )
@@ -44,9 +44,5 @@ def parse(text: str) -> list[PlannedJob]:
         outputs = re.search(r"^    output: (.*)$", block, re.MULTILINE)
         command = re.search(r"^Shell command: (.*)$", block, re.MULTILINE)
         if rule and outputs and command:
-            jobs.append(
-                PlannedJob(
-                    rule.group(1), outputs.group(1).split(", "), shlex.split(command.group(1))
-                )
-            )
+            jobs.append(PlannedJob(rule.group(1), outputs.group(1).split(", "), command.group(1)))
     return jobs

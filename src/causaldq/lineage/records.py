@@ -96,6 +96,12 @@ class Record(Settings):
         ).total_seconds()
 
 
+def same_command(one: str, other: str) -> bool:
+    """Whether a shell reads two commands alike."""
+    # Most are spelt alike but for spaces, and a shell's rules are slow to apply.
+    return one.split() == other.split() or shlex.split(one) == shlex.split(other)
+
+
 def now() -> str:
     return datetime.now(UTC).isoformat(timespec="milliseconds")
 

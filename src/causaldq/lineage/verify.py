@@ -5,6 +5,7 @@ Files are hashed anew; time stamps, Snakemake's notes and DVC's caches are not l
 
 import hashlib
 import json
+import shlex
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ from causaldq.code import code_hash
 from causaldq.errors import DataError
 from causaldq.lineage.changes import changed_settings, described
 from causaldq.lineage.planned import PlannedJob, planned_jobs
-from causaldq.lineage.records import LOCK, Ledger, Record, place_of
+from causaldq.lineage.records import LOCK, Ledger, Record, place_of, same_command
 
 Kind = Literal["missing", "changed", "unexplained", "stale"]
 NOT_ASKED_FOR = "the current settings do not ask for it"
@@ -91,7 +92,7 @@ def _check(ledger: Ledger, jobs: dict[str, PlannedJob]) -> Iterator[Finding]:
         for record in ledger.records
         if record.status != 0
         for name, job in jobs.items()
-        if job.words == record.words
+        if same_command(job.command, record.command)
     }
     codes: dict[str, str] = {}
     for name in sorted(set(jobs) | set(ledger.products())):
@@ -122,7 +123,7 @@ def _needs_what_is_not_here(record: Record) -> bool:
 
 def _stale(ledger: Ledger, record: Record, job: PlannedJob, codes: dict[str, str]) -> str | None:
     """Why a job would now give something else; None if it would not."""
-    if record.words != job.words:
+    if not same_command(record.command, job.command):
         return _other_command(record, job)
     if record.script not in codes:
         codes[record.script] = code_hash(ledger.root / record.script)
@@ -137,12 +138,13 @@ def _stale(ledger: Ledger, record: Record, job: PlannedJob, codes: dict[str, str
 
 
 def _other_command(record: Record, job: PlannedJob) -> str:
-    changes = changed_settings(record.settings, _settings(job.words))
+    words = shlex.split(job.command)
+    changes = changed_settings(record.settings, _settings(words))
     if changes:
         return f"made with other settings ({described(changes)})"
-    return "made by another command: " + " ".join(
-        word for word in record.words if word not in job.words
-    )
+    only_then = [word for word in record.words if word not in words]
+    only_now = [word for word in words if word not in record.words]
+    return f"made by another command ({' '.join(only_then)} → {' '.join(only_now)})"
 
 
 def _settings(words: list[str]) -> Any:
