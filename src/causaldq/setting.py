@@ -1,5 +1,6 @@
 """What a setting can be: the base of all settings, and the ranges they share."""
 
+import json
 from typing import Annotated, Literal, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
@@ -32,3 +33,7 @@ class Settings(BaseModel):
     """Base of all settings: unknown keys are errors, values do not change."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+
+    def as_argument(self) -> str:
+        """Its text on a command line. The order is kept: it is the order of what is shown."""
+        return json.dumps(self.model_dump(), separators=(",", ":"), allow_nan=False)

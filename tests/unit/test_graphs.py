@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from causaldq.config import Config
 from causaldq.discovery.degrade import degraded, topological_order
 from causaldq.discovery.graph import Graph, is_acyclic, quality
 from causaldq.evaluation.graphs import graph_table
@@ -13,6 +14,7 @@ from causaldq.files import write_json
 from causaldq.jobs.discover import run_discover
 from causaldq.loading import load_config
 from causaldq.plan import Plan
+from causaldq.report.catalogue import catalogue
 from causaldq.seeds import generator
 from causaldq.streams.simulation import simulate
 
@@ -103,6 +105,15 @@ def test_the_table_averages_over_the_last_epochs_and_seeds(tmp_path: Path) -> No
     low = table.loc[("quality_low", "causal_dq")]
     assert (low["setting"], low["published_mtpr"]) == ("low", 0.17)
     assert np.isnan(table.loc[("quality_non_causal", "non_causal"), "whole_shd"])
+
+
+def test_jobs_show_what_the_workflow_expects_of_them() -> None:
+    """Settings keep their order on the way to a job: names and places depend on it."""
+    told = Config.model_validate_json(CONFIG.as_argument())
+    here, there = catalogue(CONFIG), catalogue(told)
+    assert [table.name for table in here.tables] == [table.name for table in there.tables]
+    assert [figure.name for figure in here.figures] == [figure.name for figure in there.figures]
+    assert list(told.scenarios) == list(CONFIG.scenarios)
 
 
 def test_every_published_number_has_a_cell_in_the_profiles() -> None:

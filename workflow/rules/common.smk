@@ -14,7 +14,6 @@ sys.path.insert(0, str(Path(workflow.basedir) / "src"))
 
 from causaldq.code import code_hash
 from causaldq.errors import CausalDQError
-from causaldq.files import canonical_json
 from causaldq.lineage.memory import Memory, reconcile
 from causaldq.lineage.records import Ledger
 from causaldq.loading import load_config
@@ -60,7 +59,7 @@ RUN = f"{ARTIFACTS}/runs/{{run}}.csv"
 
 def as_argument(job):
     """A job's settings as the text of its command line."""
-    return canonical_json(job.model_dump())
+    return job.as_argument()
 
 
 def code_of(script):
