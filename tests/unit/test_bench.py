@@ -1,0 +1,55 @@
+"""What the measurements of speed are made of; the speeds themselves are no test."""
+
+import base64
+import json
+from pathlib import Path
+
+import pytest
+
+from causaldq.bench.measure import Measurement, Target, ratios, side_by_side
+from causaldq.bench.monitoring import exponent
+from causaldq.bench.workflow import end_to_end
+
+
+def test_a_row_has_the_median_the_spread_and_a_verdict() -> None:
+    fast = Measurement("updates", [3.0, 1.0, 2.5], target=Target("at least", 2.0))
+    assert fast.row() == "| updates | 2.5 | 1 | 3 | at least 2: yes |"
+    slow = Measurement("a step", [25.0], "ms", Target("at most", 20.0))
+    assert slow.row() == "| a step, ms | 25 | 25 | 25 | at most 20: no |"
+    assert fast.record()["median"] == 2.5
+
+
+def test_work_is_measured_by_turns() -> None:
+    done: list[str] = []
+    taken = side_by_side({"a": lambda: done.append("a"), "b": lambda: done.append("b")}, 3)
+    assert done == ["a", "b"] * 4  # once to warm up
+    assert [len(times) for times in taken.values()] == [3, 3]
+    assert ratios([4.0, 9.0], [2.0, 3.0]) == [2.0, 3.0]
+
+
+def test_the_exponent_of_a_power_law() -> None:
+    assert exponent({p: 3e-6 * p**1.7 for p in (10, 30, 100)}) == pytest.approx(1.7)
+
+
+def note(folder: Path, output: str, start: float, end: float) -> None:
+    name = base64.b64encode(output.encode()).decode()
+    # Snakemake breaks long names into folders
+    path = folder / f"@{name[:5]}" / name[5:] if len(name) > 60 else folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps({"starttime": start, "endtime": end}))
+
+
+def test_whole_runs_are_read_from_snakemakes_records(tmp_path: Path) -> None:
+    assert end_to_end(tmp_path / "none") == []
+    note(tmp_path, "artifacts/quick/checkpoints/p50.paper.causal_dq.s0.safetensors", 0, 90)
+    note(tmp_path, "artifacts/quick/checkpoints/p50.paper.causal_dq.s0.json", 0, 90)
+    note(tmp_path, "artifacts/quick/runs/p50.greedy.csv", 0, 60)
+    note(tmp_path, "artifacts/paper/runs/p50.greedy.csv", 0, 60)
+    assert end_to_end(tmp_path, 2) == []  # there is no report yet
+    note(tmp_path, "results/quick/report.html", 100, 120)
+    minutes, idle = end_to_end(tmp_path, 2)
+    assert minutes.values == [2.0]
+    # the two outputs of one job count once
+    assert idle.values == [pytest.approx(1 - (90 + 60 + 20) / 240)]
+    note(tmp_path, "results/quick/report.html", 200, 220)
+    assert end_to_end(tmp_path, 2) == []  # interrupted: nothing ran for more than a minute
