@@ -19,7 +19,8 @@ def work(arguments):
     from causaldq.seeds import generator
     from causaldq.streams.simulation import simulate
 
-    plan, rounds = Plan(load_config(Path("config"), {"profile": "quick"})), arguments.rounds
+    rounds, overrides = arguments.rounds, {"profile": "paper", "training_seeds": 1}
+    plan = Plan(load_config(Path("config"), overrides))
     models = {
         p: simulate(plan.config.sources[f"sim_p{p}"], generator(0, "bench", p))
         for p in (10, 50, 100)

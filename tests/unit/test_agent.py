@@ -254,7 +254,7 @@ REWARD = {
     "duration": 10,
     "credit": "per_stream",
 }
-SELECTED = np.array([[0, 2, 4]])
+SELECTED = [0, 2, 4]
 
 
 @pytest.mark.parametrize(
@@ -277,16 +277,16 @@ def test_reward_table(since: int, shifted: list[int], causal: float, alone: floa
     Without the causal reward all selected streams are paid alike, whatever the number of hits.
     """
     settings = RewardSettings.model_validate(REWARD)
-    mask = np.isin(np.arange(5), shifted)[None]
+    hits = np.isin(SELECTED, shifted)[None]
     shares = {
-        kind: reward_shares(SELECTED, mask, np.array([since]), settings, causal=kind)[0]
+        kind: reward_shares(hits, np.array([since]), settings, causal=kind)[0]
         for kind in (True, False)
     }
     assert shares[True].sum() == pytest.approx(causal)
     assert shares[False].sum() == pytest.approx(alone)
     assert np.ptp(shares[False]) == 0.0
     if 0 <= since <= 10 and causal > 0:
-        hit = [2.5 if stream in shifted else 0.0 for stream in (0, 2, 4)]
+        hit = [2.5 if stream in shifted else 0.0 for stream in SELECTED]
         assert shares[True].tolist() == hit
     else:
         assert np.ptp(shares[True]) == 0.0
@@ -295,16 +295,13 @@ def test_reward_table(since: int, shifted: list[int], causal: float, alone: floa
 def test_rewards_of_a_batch_are_those_of_its_rows() -> None:
     settings = RewardSettings.model_validate(REWARD)
     rng = np.random.default_rng(0)
-    selected = np.argsort(rng.random((40, 6)), axis=1)[:, :3]
-    shifted = rng.random((40, 6)) < 0.3
+    hits = rng.random((40, 3)) < 0.3
     since = rng.integers(-5, 16, 40)
     for causal in (True, False):
-        together = reward_shares(selected, shifted, since, settings, causal=causal)
+        together = reward_shares(hits, since, settings, causal=causal)
         for row in range(40):
             only = slice(row, row + 1)
-            alone = reward_shares(
-                selected[only], shifted[only], since[only], settings, causal=causal
-            )
+            alone = reward_shares(hits[only], since[only], settings, causal=causal)
             assert np.array_equal(together[only], alone)
 
 
@@ -627,9 +624,6 @@ def test_the_papers_reward_is_what_its_shares_add_up_to() -> None:
     settings = RewardSettings(
         hit=2.0, hit_state=0.5, miss=-20.0, before=1.0, after=3.0, duration=5, credit="per_stream"
     )
-    selected = np.argsort(rng.random((200, 6)), axis=1)[:, :2]
-    shifted = rng.random((200, 6)) < 0.3
-    since_change = rng.integers(-3, 10, 200)
-    scene = (selected, shifted, since_change, settings)
+    scene = (rng.random((200, 2)) < 0.3, rng.integers(-3, 10, 200), settings)
     shares = reward_shares(*scene, causal=True)
     np.testing.assert_allclose(reward(*scene), shares.sum(axis=1))

@@ -116,13 +116,16 @@ class Environment:
         observed = episodes.values[rows, self.time, selected]
         self.state = observe_local(self.local, self.state, selected, observed)
         since_change = self.time - episodes.change
-        scene = (selected, episodes.shifted, since_change)
-        shares = reward_shares(*scene, self.reward, causal=self.causal_reward)
-        paper_reward = reward(*scene, self.paper_reward)
-        mask = episodes.shifted & (since_change >= 0)[:, None]
-        hits = mask[rows, selected].sum(axis=1)
+        running = since_change >= 0
+        hits = episodes.shifted[rows, selected]
+        outcome = Step(
+            shares=reward_shares(hits, since_change, self.reward, causal=self.causal_reward),
+            mask=episodes.shifted & running[:, None],
+            hits=hits.sum(axis=1) * running,
+            paper_reward=reward(hits, since_change, self.paper_reward),
+        )
         self.time += 1
-        return self._features(), Step(shares, mask, hits, paper_reward)
+        return self._features(), outcome
 
     def _features(self) -> npt.NDArray[np.float32]:
         return causal_state(self.local, self.state, self.effects, self.unobserved_cap)

@@ -13,23 +13,17 @@ def with_overrides(reward: RewardSettings, method: LearnedMethod) -> RewardSetti
 
 
 def reward_shares(
-    selected: Ints,
-    shifted: Bools,
-    since_change: Ints,
-    settings: RewardSettings,
-    *,
-    causal: bool,
+    hits: Bools, since_change: Ints, settings: RewardSettings, *, causal: bool
 ) -> Floats:
     """Each selected stream's share (n, m) of the step's reward.
 
-    `since_change` (n,) is the step minus the change time: negative before it.
-    Causal: every shifted stream among the selected earns `hit`, plus `hit_state`, since the
+    `hits` (n, m) are the selected streams that shift; `since_change` (n,) is the step minus the
+    change time: negative before it. Causal: every hit earns `hit`, plus `hit_state`, since the
     state's indicator repeats the action. Not causal: any hit counts the same, so one hit earns
     every selected stream what a hit earns, and nobody learns which it was. No hit at all
     costs `miss`, split evenly, as are the constant rewards.
     """
-    m = selected.shape[1]
-    hits = shifted[np.arange(len(selected))[:, None], selected]
+    m = hits.shape[1]
     any_hit: Bools = np.any(hits, axis=1)
     each = settings.hit + settings.hit_state
     earned = hits * each if causal else np.full(hits.shape, each)
@@ -39,9 +33,9 @@ def reward_shares(
     return np.where(before, settings.before / m, np.where(after, settings.after / m, during))
 
 
-def reward(selected: Ints, shifted: Bools, since_change: Ints, settings: RewardSettings) -> Floats:
+def reward(hits: Bools, since_change: Ints, settings: RewardSettings) -> Floats:
     """The paper's reward of the step, (n,): what the causal shares add up to."""
-    hits = shifted[np.arange(len(selected))[:, None], selected].sum(axis=1)
-    during = np.where(hits > 0, hits * (settings.hit + settings.hit_state), settings.miss)
+    count = hits.sum(axis=1)
+    during = np.where(count > 0, count * (settings.hit + settings.hit_state), settings.miss)
     after = since_change > settings.duration
     return np.where(since_change < 0, settings.before, np.where(after, settings.after, during))

@@ -42,7 +42,7 @@ def explore(
     else:
         wander = rng.random((len(q), 1)) < epsilon
         scores = np.where(wander, rng.random(q.shape), q)
-    return top_streams(scores, m)
+    return np.sort(np.argpartition(scores, -m, axis=1)[:, -m:], axis=1)
 
 
 def frozen_hit_share(
