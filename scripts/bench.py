@@ -25,7 +25,7 @@ def work(arguments):
         p: simulate(plan.config.sources[f"sim_p{p}"], generator(0, "bench", p))
         for p in (10, 50, 100)
     }
-    jobs = {p: plan.train_job(f"p{p}.paper.causal_dq.s0") for p in models}
+    jobs = {p: plan.training(f"p{p}.causal_dq.s0.paper") for p in models}
     few = max(1, rounds // 3)
     measured = {
         "training": lambda: [

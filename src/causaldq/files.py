@@ -3,12 +3,13 @@
 A file either has its final name and its whole content, or does not exist.
 """
 
+import csv
 import hashlib
 import io
 import json
 import os
 import zipfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -121,3 +122,19 @@ def sha256_of_text(text: str) -> str:
 def write_csv(path: Path, table: "pd.DataFrame") -> None:
     """A CSV with one spelling for each number."""
     write_text(path, table.to_csv(index=False, float_format="%.10g", lineterminator="\n"))
+
+
+def write_rows(path: Path, columns: Sequence[str], rows: Iterable[Mapping[str, object]]) -> None:
+    """A CSV as `write_csv` writes it, for jobs too short to wait for pandas to be imported."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows([_spelt(row.get(name)) for name in columns] for row in rows)
+    write_text(path, text.getvalue())
+
+
+def _spelt(value: object) -> object:
+    """A float in one spelling; nothing for what is not there or not a number."""
+    if not isinstance(value, float | np.floating):
+        return value
+    return "" if np.isnan(value) else f"{value:.10g}"

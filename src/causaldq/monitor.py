@@ -23,7 +23,7 @@ def step(
     return state, streams, method.statistic(state)
 
 
-STRIDE = 10
+STRIDE = 25
 """Steps between two looks at which paths can stop."""
 
 

@@ -6,7 +6,7 @@ exactly the jobs whose share of the settings, as given here, contains it.
 
 from dataclasses import dataclass
 
-from causaldq.agent.settings import ShiftPlan, TrainingSettings
+from causaldq.agent.settings import ShiftPlan, TrainingSettings, TrainJob
 from causaldq.config import Config, OwnSource, ScenarioSettings, SimulationSource
 from causaldq.jobs.settings import (
     CalibrateJob,
@@ -27,20 +27,6 @@ from causaldq.theory.settings import TheoryJob
 
 
 @dataclass(frozen=True)
-class Network:
-    """A network to be trained."""
-
-    scenario: str
-    protocol: Protocol
-    method: str
-    seed: int
-
-    @property
-    def id(self) -> str:
-        return f"{self.scenario}.{self.protocol}.{self.method}.s{self.seed}"
-
-
-@dataclass(frozen=True)
 class Run:
     """A method to be calibrated and evaluated on a scenario, under all protocols."""
 
@@ -52,6 +38,18 @@ class Run:
     @property
     def id(self) -> str:
         return f"{self.scenario}.{self.method}" + ("" if self.seed is None else f".s{self.seed}")
+
+
+@dataclass(frozen=True)
+class Network:
+    """A network to be trained."""
+
+    run: Run
+    protocol: Protocol
+
+    @property
+    def id(self) -> str:
+        return f"{self.run.id}.{self.protocol}"
 
 
 class Plan:
@@ -71,6 +69,7 @@ class Plan:
         needed = [n for run in self.runs.values() for n in self.networks_of(run).values()]
         studied = [n for scenario in config.scenarios for n in self.studied(scenario)]
         self.networks = {network.id: network for network in (*needed, *studied)}
+        self.trained = {network.run.id: network.run for network in self.networks.values()}
 
     def _runs(self, scenario: str, method: str) -> list[Run]:
         if method in INDEX_METHODS:
@@ -81,10 +80,7 @@ class Plan:
         """The networks a run needs, by protocol; none if its method is not learned."""
         if run.seed is None:
             return {}
-        return {
-            protocol: Network(run.scenario, protocol, run.method, run.seed)
-            for protocol in self.config.protocols
-        }
+        return {protocol: Network(run, protocol) for protocol in self.config.protocols}
 
     def studied(self, scenario: str) -> list[Network]:
         """Networks whose training is compared."""
@@ -92,7 +88,7 @@ class Plan:
         if study is None:
             return []
         return [
-            Network(scenario, protocol, method, seed)
+            Network(Run(scenario, method, seed), protocol)
             for protocol in study.protocols
             for method in study.methods
             for seed in range(self.config.training_seeds)
@@ -176,17 +172,30 @@ class Plan:
             }
         )
 
-    def train_job(self, name: str) -> TrainingSettings:
+    def trainings(self) -> dict[tuple[Protocol, ...], list[Run]]:
+        """What is trained in one job: a run's networks, by the protocols that it is needed for."""
+        needed: dict[Run, list[Protocol]] = {}
+        for network in self.networks.values():
+            needed.setdefault(network.run, []).append(network.protocol)
+        found: dict[tuple[Protocol, ...], list[Run]] = {}
+        for run, protocols in needed.items():
+            found.setdefault(tuple(protocols), []).append(run)
+        return found
+
+    def train_job(self, names: list[str]) -> TrainJob:
+        return TrainJob(networks=[self.training(name) for name in names])
+
+    def training(self, name: str) -> TrainingSettings:
         network = self.networks[name]
-        wanted = self.config.scenarios[network.scenario]
+        wanted = self.config.scenarios[network.run.scenario]
         return TrainingSettings(
             seed=self.config.seed,
             network=name,
             m=wanted.m,
-            method=self.config.learned[network.method],
+            method=self.config.learned[network.run.method],
             agent=self.config.agent,
             hyperparameters=self.config.hyperparameters[wanted.hyperparameters],
-            statistic=self.config.statistic_of(network.scenario),
+            statistic=self.config.statistic_of(network.run.scenario),
             plan=ShiftPlan(
                 protocol=network.protocol,
                 places=wanted.places,

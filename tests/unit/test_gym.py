@@ -24,13 +24,13 @@ def model() -> StreamModel:
     return simulate(config.sources["sim_p10"], generator(1, "gym"))
 
 
-def settings(network: str = "p10.fair.causal_dq.s0") -> TrainingSettings:
-    return Plan(load_config(CONFIG, {"profile": "ci"})).train_job(network)
+def settings(network: str = "p10.causal_dq.s0.fair") -> TrainingSettings:
+    return Plan(load_config(CONFIG, {"profile": "ci"})).training(network)
 
 
 @pytest.mark.parametrize("method", ["causal_dq", "non_causal"])
 def test_gymnasium_accepts_it(model: StreamModel, method: str) -> None:
-    env = SensorEnv(model, np.eye(model.p), settings(f"p10.paper.{method}.s0"))
+    env = SensorEnv(model, np.eye(model.p), settings(f"p10.{method}.s0.paper"))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         # Features are unbounded by nature; gymnasium only remarks on it.
@@ -73,7 +73,7 @@ def test_a_vector_starts_again_on_the_step_after_the_end(model: StreamModel) -> 
 
 
 def test_reading_shifted_streams_earns_the_papers_reward(model: StreamModel) -> None:
-    env = SensorEnv(model, np.eye(model.p), settings("p10.paper.causal_dq.s0"))
+    env = SensorEnv(model, np.eye(model.p), settings("p10.causal_dq.s0.paper"))
     env.reset(seed=0)
     on_the_shift = np.array([1.0] * 5 + [-1.0] * 5, np.float32)
     total = sum(env.step(on_the_shift)[1] for _ in range(20))

@@ -37,7 +37,7 @@ def mean_delays(method: Method, sets: InjectedSet, limit: float) -> np.ndarray: 
 @pytest.mark.parametrize("scenario", ["p10", "p50"])
 def test_the_trained_network_comes_close_to_the_oracle(scenario: str) -> None:
     wanted = CONFIG.scenarios[scenario]
-    settings = Plan(CONFIG).train_job(f"{scenario}.paper.causal_dq.s0")
+    settings = Plan(CONFIG).training(f"{scenario}.causal_dq.s0.paper")
     model = simulate(CONFIG.sources[wanted.source], generator(2, scenario))
     graph = discover(model, CONFIG.discovery)
     correlation = np.corrcoef(model.rows, rowvar=False)

@@ -165,9 +165,7 @@ def test_the_commit_is_noted_and_whether_code_differs_from_it(project: Path) -> 
 
 
 def test_names_of_jobs_and_profiles() -> None:
-    assert job_of(Path("logs/ci/train/p10.paper.causal_dq.s0.log")) == (
-        "train/p10.paper.causal_dq.s0"
-    )
+    assert job_of(Path("logs/ci/train/p10.causal_dq.s0.log")) == ("train/p10.causal_dq.s0")
     assert job_of(Path("logs/ci/aggregate.log")) == "aggregate"
     assert profile_of(Path("logs/ci/aggregate.log")) == "ci"
     assert profile_of(Path("elsewhere/ci/aggregate.log")) is None

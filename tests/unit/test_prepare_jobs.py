@@ -214,7 +214,7 @@ def test_surrogate_flares_say_that_they_are(tmp_path: Path) -> None:
 def test_paper_trains_on_flare_rows_and_fair_does_not() -> None:
     model = windows_that_tell_where_they_are_from()
     assert model.records is not None
-    training = Plan(CONFIG).train_job("p10.paper.causal_dq.s0")
+    training = Plan(CONFIG).training("p10.causal_dq.s0.paper")
     rng = np.random.default_rng(1)
     plan = training.plan.model_copy(update={"k": 1})
     paper = draw_episodes(model, plan, 20, 40, rng)

@@ -173,7 +173,7 @@ def test_a_restored_tree_is_complete_and_runs_exactly_what_a_change_asks_for(
     assert differences(restored, small) == []
     everything = jobs(snakemake(restored, "-n", "--forceall", *CI).stdout)
     shown = {rule: everything[rule] for rule in (*GATHER, *SHOW) if rule in everything}
-    networks = {"train": 2, "calibrate": 1, "evaluate": 1, **shown}
+    networks = {"train": 1, "calibrate": 1, "evaluate": 1, **shown}
     settings = restored / "config/ci.yaml"
     before = settings.read_text()
     for change, expected in {
@@ -198,7 +198,7 @@ def test_notes_of_other_files_are_not_believed(reseeded: Path, tmp_path: Path) -
     """Files of the first seed, Snakemake's notes of the second, settings of the second."""
     folder = copy(reseeded, tmp_path / "clone")
     call(folder, "git", "checkout", "-q", "HEAD~1", "--", "results")
-    assert dry_run(folder)["train"] == 2
+    assert dry_run(folder)["train"] == 1
     assert findings(folder)["results/ci/add.csv"][0] == "stale"
 
 
@@ -215,7 +215,7 @@ def test_stale_results_are_found_and_repaired(small: Path, reseeded: Path) -> No
     verify(reseeded)
     changed = differences(reseeded, small)
     assert "artifacts/ci/runs/p10.greedy.csv" in changed
-    assert "artifacts/ci/checkpoints/p10.paper.causal_dq.s0.safetensors" in changed
+    assert "artifacts/ci/checkpoints/p10.causal_dq.s0.paper.safetensors" in changed
     assert "Nothing to be done" in snakemake(reseeded, "-j2", *CI).stdout
 
 
@@ -354,7 +354,7 @@ def test_everything_comes_back_from_a_remote(
 def test_one_flipped_byte_is_named_and_will_be_repaired(copy_of_small: Path) -> None:
     harmed = [
         "artifacts/ci/injected/p10.npz",
-        "artifacts/ci/checkpoints/p10.paper.causal_dq.s0.safetensors",
+        "artifacts/ci/checkpoints/p10.causal_dq.s0.paper.safetensors",
         "artifacts/ci/runs/p10.greedy.csv",
         TABLE,
     ]
@@ -395,7 +395,7 @@ def test_a_cell_is_traced_to_where_its_streams_come_from(finished: Path, tmp_pat
     assert chain["vouched_for"]
     assert len(chain["cells"]) == 2, "one for each protocol"
     assert [job["record"]["rule"] for job in chain["jobs"]] == [
-        *("simulate", "discover", "train", "train", "inject", "calibrate", "evaluate"),
+        *("simulate", "discover", "train", "inject", "calibrate", "evaluate"),
         *("aggregate", "tables"),
     ]
     for job in chain["jobs"]:
@@ -487,7 +487,7 @@ def test_a_crate_is_accepted_and_answers_the_eleven_questions(
     metadata = json.loads((tmp_path / "crate/ro-crate-metadata.json").read_text())
     entity = {e["@id"]: e for e in metadata["@graph"]}
     workflow, run = entity["Snakefile"], entity["#run"]
-    job = entity["#job-train%2Fp10.paper.causal_dq.s0"]
+    job = entity["#job-train%2Fp10.causal_dq.s0"]
     tool = entity[job["instrument"]["@id"]]
     usage = {entity[u["@id"]]["name"]: entity[u["@id"]]["value"] for u in job["resourceUsage"]}
     settings = next(entity[o["@id"]] for o in job["object"] if o["@id"].startswith("#settings"))
@@ -496,7 +496,7 @@ def test_a_crate_is_accepted_and_answers_the_eleven_questions(
     assert float(usage["cpuTime"]) > 0  # 2: resources
     assert int(usage["maxMemory"]) > 1e6
     assert {"@id": "config/ci.yaml"} in run["object"]  # 3: configuration files
-    assert json.loads(settings["value"])["network"] == "p10.paper.causal_dq.s0"
+    assert json.loads(settings["value"])["networks"][0]["network"] == "p10.causal_dq.s0.paper"
     assert tool["softwareRequirements"] == {"@id": "requirements.lock"}  # 4: environment
     assert (tmp_path / "crate/requirements.lock").is_file()
     assert job["startTime"] < job["endTime"]  # 5: duration of a step

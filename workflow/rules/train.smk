@@ -1,25 +1,40 @@
 """Training: each network once, however many tables use it."""
 
 
-rule train:
-    input:
-        streams=lambda w: streams_of(PLAN.networks[w.network].scenario),
-        graph=lambda w: GRAPH.format(
-            graph=PLAN.graph_of(PLAN.networks[w.network].scenario)
-        ),
-    output:
-        checkpoint=CHECKPOINT,
-        facts=CHECKPOINT_FACTS,
-        curve=CURVE,
-    log:
-        f"{LOGS}/train/{{network}}.log",
-    params:
-        code=code_of("train"),
-        settings=lambda w: as_argument(PLAN.train_job(w.network)),
-    shell:
-        "python scripts/train.py --settings {params.settings:q}"
-        " --streams {input.streams} --graph {input.graph}"
-        " --output {output.checkpoint} --curve {output.curve} --log {log}"
+def of_protocols(path, protocols):
+    """Files of one run's networks, one for each protocol."""
+    return [path.format(network=f"{{run}}.{protocol}") for protocol in protocols]
+
+
+# What all protocols need is trained by `train`, the rest by a rule that says for which.
+for protocols, runs in PLAN.trainings().items():
+    part = "" if protocols == tuple(SETTINGS.protocols) else "_" + "_".join(protocols)
+
+    rule:
+        name:
+            f"train{part}"
+        input:
+            streams=lambda w: streams_of(PLAN.trained[w.run].scenario),
+            graph=lambda w: GRAPH.format(
+                graph=PLAN.graph_of(PLAN.trained[w.run].scenario)
+            ),
+        output:
+            checkpoints=of_protocols(CHECKPOINT, protocols),
+            facts=of_protocols(CHECKPOINT_FACTS, protocols),
+            curves=of_protocols(CURVE, protocols),
+        log:
+            f"{LOGS}/train/{{run}}.log",
+        wildcard_constraints:
+            run=names(run.id for run in runs),
+        params:
+            code=code_of("train"),
+            settings=lambda w, output: as_argument(
+                PLAN.train_job([Path(path).stem for path in output.checkpoints])
+            ),
+        shell:
+            "python scripts/train.py --settings {params.settings:q}"
+            " --streams {input.streams} --graph {input.graph}"
+            " --output {output.checkpoints} --curve {output.curves} --log {log}"
 
 
 rule summarise_training:

@@ -30,3 +30,9 @@ class TrainingSettings(Settings):
     hyperparameters: Hyperparameters
     statistic: StatisticSettings
     plan: ShiftPlan
+
+
+class TrainJob(Settings):
+    """Networks trained one after the other: to start a job takes longer than it looks."""
+
+    networks: list[TrainingSettings]

@@ -134,7 +134,7 @@ def read_curves(curves: list[Path]) -> pd.DataFrame:
     """All training logs, with what their file names say."""
     logs = []
     for path in curves:
-        scenario, protocol, method, seed = path.stem.split(".")
+        scenario, method, seed, protocol = path.stem.split(".")
         names = {"scenario": scenario, "protocol": protocol, "method": method}
         logs.append(pd.read_csv(path).assign(**names, training_seed=seed))
     return pd.concat(logs, ignore_index=True)

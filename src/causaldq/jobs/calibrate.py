@@ -1,5 +1,6 @@
 """Alarm limits of a method on a source of streams."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -7,7 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from causaldq.evaluation.calibration import limit_for, measured_run_length
+from causaldq.evaluation.calibration import (
+    limit_at_most,
+    limit_for,
+    measured_run_length,
+)
 from causaldq.files import write_json
 from causaldq.jobs.method import build_method
 from causaldq.jobs.settings import CalibrateJob, Cell
@@ -36,41 +41,54 @@ def run_calibrate(
     """Set each protocol's limit on in-control paths, and measure ARL0 on fresh ones."""
     model = StreamModel.load(streams)
     limits: Limits = {}
+    simulated: dict[tuple[Protocol, str], Simulated] = {}
     shared: Simulated | None = None
     for protocol in job.protocols:
         method = build_method(job, protocol, model, checkpoints)
         limits[protocol] = {}
         for cell in job.cells if job.cells is not None else [None]:
-            simulated = shared or Simulated(job, protocol, method, model, cell)
+            paths = shared or Simulated(job, protocol, method, model, cell)
             if model.records is None and not (checkpoints or method.is_bound):
                 # Without a network and without the truth, both protocols are the same run.
-                shared = simulated
+                shared = paths
             key = cell.key if cell else "*"
-            limits[protocol][key] = _limit(job, protocol, method, simulated)
+            limits[protocol][key] = _limits(job, protocol, paths)
+            paths.highest = max(paths.highest, limits[protocol][key]["limit"])
+            simulated[protocol, key] = paths
+    for (protocol, key), paths in simulated.items():
+        limits[protocol][key] |= _reached(job, protocol, paths, limits[protocol][key]["limit"])
     write_json(output, limits)
 
 
 @dataclass
 class Simulated:
-    """In-control statistics (paths, steps) of a method, simulated when asked for."""
+    """In-control statistics (paths, steps) of a method, simulated when asked for.
+
+    Paths stop once they have nothing more to say about the limits that are asked of them.
+    """
 
     job: CalibrateJob
     protocol: Protocol
     method: Method[Any]
     model: StreamModel
     cell: Cell | None
+    highest: float = 0.0
+    """The highest limit that fresh paths are to check."""
 
     @cached_property
     def calibration(self) -> Floats:
-        """To set the limit."""
-        return self._statistics("calibration", self.job.calibration.paths)
+        """To set limits."""
+        longest = max(self.job.calibration.arl0, *self.job.grid, 0.0)
+        return self._statistics(
+            "calibration", self.job.calibration.paths, lambda seen: limit_at_most(seen, longest)
+        )
 
     @cached_property
     def fresh(self) -> Floats:
-        """To check it."""
-        return self._statistics("fresh", self.job.calibration.fresh_paths)
+        """To check them."""
+        return self._statistics("fresh", self.job.calibration.fresh_paths, lambda _: self.highest)
 
-    def _statistics(self, purpose: str, n: int) -> Floats:
+    def _statistics(self, purpose: str, n: int, ceiling: Callable[[Floats], float]) -> Floats:
         job, protocol = self.job, self.protocol
         steps = int(job.calibration.arl0 * job.calibration.horizon_factor)
         # The same in-control values for every method on a source; recorded rows that check a
@@ -81,26 +99,25 @@ class Simulated:
         truth = None
         if self.method.is_bound:
             truth = _imagined_truth(job, protocol, self.model, self.cell, n, rng)
-        return statistics(self.method, paths, truth, rng)
+        return statistics(self.method, paths, truth, rng, ceiling)
 
 
-def _limit(
-    job: CalibrateJob, protocol: Protocol, method: Method[Any], simulated: Simulated
-) -> dict[str, Any]:
+def _limits(job: CalibrateJob, protocol: Protocol, simulated: Simulated) -> dict[str, Any]:
     settings = job.calibration
     if protocol == "paper":
-        limit = method.published_limit(lambda: simulated.calibration, settings)
+        limit = simulated.method.published_limit(lambda: simulated.calibration, settings)
     else:
         limit = limit_for(simulated.calibration, settings.arl0)
+    grid = {f"{arl0:g}": limit_for(simulated.calibration, arl0) for arl0 in job.grid}
+    return {"limit": limit, "grid": grid}
+
+
+def _reached(
+    job: CalibrateJob, protocol: Protocol, simulated: Simulated, limit: float
+) -> dict[str, Any]:
     rng = generator(job.seed, job.unit, protocol, "bootstrap")
     reached = measured_run_length(simulated.fresh, limit, job.confidence, job.bootstrap, rng)
-    return {
-        "limit": limit,
-        "arl0": reached.value,
-        "low": reached.low,
-        "high": reached.high,
-        "grid": {f"{arl0:g}": limit_for(simulated.calibration, arl0) for arl0 in job.grid},
-    }
+    return {"arl0": reached.value, "low": reached.low, "high": reached.high}
 
 
 def _imagined_truth(

@@ -4,10 +4,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from causaldq.events import Events
-from causaldq.files import read_json, write_csv
+from causaldq.files import read_json, write_rows
 from causaldq.jobs.method import build_method
 from causaldq.jobs.settings import Cell, EvaluateJob
 from causaldq.methods.base import Method, Truth
@@ -39,7 +38,7 @@ def run_evaluate(
     model = StreamModel.load(streams)
     sets = InjectedSet.load(injected)
     known = read_json(limits)
-    rows: list[pd.DataFrame] = []
+    rows: list[dict[str, object]] = []
     for protocol in job.protocols:
         method = build_method(job, protocol, model, checkpoints)
         by_limit: dict[str, list[Cell]] = {}
@@ -60,29 +59,29 @@ def run_evaluate(
                 restart=job.restart,
             )
             rows += [
-                pd.DataFrame(
-                    {
-                        "protocol": protocol,
-                        "setting": cell.case,
-                        "sigma": cell.sigma,
-                        "delta": cell.delta,
-                        "replication": np.arange(len(outcome.delay)),
-                        "delay": outcome.delay,
-                        "censored": outcome.censored.astype(int),
-                        "false_alarm": outcome.false_alarm.astype(int),
-                    }
-                )
+                {
+                    "protocol": protocol,
+                    "setting": cell.case,
+                    "sigma": cell.sigma,
+                    "delta": cell.delta,
+                    "replication": replication,
+                    "delay": outcome.delay[replication],
+                    "censored": int(outcome.censored[replication]),
+                    "false_alarm": int(outcome.false_alarm[replication]),
+                }
                 for cell, outcome in zip(cells, outcomes, strict=True)
+                for replication in range(len(outcome.delay))
             ]
     if job.events and events is not None and "fair" in job.protocols:
         method = build_method(job, "fair", model, checkpoints)
         if not method.is_bound:
-            rows.append(_events(job, method, Events.load(events), known["fair"]["*"]["limit"]))
-    table = pd.concat(rows, ignore_index=True) if rows else pd.DataFrame()
-    write_csv(output, table.reindex(columns=RUN_COLUMNS))
+            rows += _events(job, method, Events.load(events), known["fair"]["*"]["limit"])
+    write_rows(output, RUN_COLUMNS, rows)
 
 
-def _events(job: EvaluateJob, method: Method[Any], events: Events, limit: float) -> pd.DataFrame:
+def _events(
+    job: EvaluateJob, method: Method[Any], events: Events, limit: float
+) -> list[dict[str, object]]:
     """Delays on recorded events. Runs begin at different rows before the fault."""
     which = np.repeat(np.arange(len(events)), job.replications)
     change = events.change[which]
@@ -90,14 +89,15 @@ def _events(job: EvaluateJob, method: Method[Any], events: Events, limit: float)
     start = np.floor(begun.random(len(which)) * (change // 2 + 1)).astype(np.int64)
     rng = generator(job.seed, job.scenario, job.method, "events")
     outcome = event_delays(method, events.values, which, start, change, limit, rng)
-    return pd.DataFrame(
+    return [
         {
             "protocol": "fair",
-            "event": np.array(events.names)[which],
-            "replication": np.arange(len(which)),
-            "delay": outcome.delay,
-            "censored": outcome.missed.astype(int),
-            "false_alarm": outcome.false_alarms,
-            "in_control_steps": outcome.in_control_steps,
+            "event": events.names[event],
+            "replication": run,
+            "delay": outcome.delay[run],
+            "censored": int(outcome.missed[run]),
+            "false_alarm": outcome.false_alarms[run],
+            "in_control_steps": outcome.in_control_steps[run],
         }
-    )
+        for run, event in enumerate(which)
+    ]

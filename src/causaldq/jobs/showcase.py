@@ -13,7 +13,7 @@ from causaldq.jobs.method import build_method
 from causaldq.jobs.settings import ShowcaseJob
 from causaldq.methods.base import Method, Truth
 from causaldq.monitor import delays, step
-from causaldq.plan import Run
+from causaldq.plan import Network, Run
 from causaldq.seeds import generator
 from causaldq.setting import Case, Protocol
 from causaldq.shifts import InjectedSet
@@ -41,7 +41,7 @@ class Stage:
         """The run's method, with the network of one protocol if it is a learned one."""
         networks: dict[str, Path] = {}
         if run.seed is not None:
-            name = f"{run.scenario}.{protocol}.{run.method}.s{run.seed}"
+            name = Network(run, protocol).id
             networks = {protocol: self.checkpoints[name]}
         settings = self.job.model_copy(update={"method": run.method})
         return build_method(settings, protocol, self.model, networks)

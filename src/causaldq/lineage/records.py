@@ -118,7 +118,7 @@ def folder_of(profile: str) -> Path:
 
 
 def job_of(log: Path) -> str:
-    """A job's name, from its log: train/p10.paper.causal_dq.s0, or aggregate."""
+    """A job's name, from its log: train/p10.causal_dq.s0, or aggregate."""
     return Path(*log.parts[2:]).with_suffix("").as_posix()
 
 

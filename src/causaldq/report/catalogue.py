@@ -248,9 +248,9 @@ def _with_curves(config: Config, plan: Plan) -> list[str]:
     """Scenarios whose training is drawn: the first of each source in the tables that have it."""
     found: dict[str, str] = {}
     for network in plan.networks.values():
-        scenario = config.scenarios[network.scenario]
+        scenario = config.scenarios[network.run.scenario]
         if scenario.table in WITH_CURVES or scenario.table not in TABLES_OF_THE_PAPER:
-            found.setdefault(scenario.source, network.scenario)
+            found.setdefault(scenario.source, network.run.scenario)
     return sorted(found.values())
 
 
