@@ -4,7 +4,7 @@ from pathlib import Path
 
 from causaldq import command
 from causaldq.jobs.discover import run_discover
-from causaldq.jobs.settings import DiscoverJob
+from causaldq.jobs.settings.discover import DiscoverJob
 
 if __name__ == "__main__":
     parser = command.parser(__doc__)

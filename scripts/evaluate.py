@@ -4,7 +4,7 @@ from pathlib import Path
 
 from causaldq import command
 from causaldq.jobs.evaluate import run_evaluate
-from causaldq.jobs.settings import EvaluateJob
+from causaldq.jobs.settings.monitor import EvaluateJob
 
 if __name__ == "__main__":
     parser = command.parser(__doc__)
@@ -12,7 +12,7 @@ if __name__ == "__main__":
     parser.add_argument("--streams", type=Path, required=True, help="made by simulate.py")
     parser.add_argument("--injected", type=Path, required=True, help="made by inject.py")
     parser.add_argument("--limits", type=Path, required=True, help="made by calibrate.py")
-    command.add_checkpoints(parser)
+    command.add_given(parser)
     parser.add_argument("--events", type=Path, help="recorded faults, made by prepare.py")
     parser.add_argument("--output", type=Path, required=True, help="delays, .csv")
     command.run(
@@ -22,7 +22,7 @@ if __name__ == "__main__":
             a.streams,
             a.injected,
             a.limits,
-            command.checkpoints(a.checkpoint),
+            command.given(a.given),
             a.events,
             a.output,
         ),

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from causaldq import command
 from causaldq.jobs.fetch import run_fetch
-from causaldq.jobs.settings import FetchJob
+from causaldq.jobs.settings.data import FetchJob
 
 if __name__ == "__main__":
     parser = command.parser(__doc__)

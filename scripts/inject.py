@@ -4,7 +4,7 @@ from pathlib import Path
 
 from causaldq import command
 from causaldq.jobs.inject import run_inject
-from causaldq.jobs.settings import InjectJob
+from causaldq.jobs.settings.inject import InjectJob
 
 if __name__ == "__main__":
     parser = command.parser(__doc__)

@@ -4,14 +4,14 @@ from pathlib import Path
 
 from causaldq import command
 from causaldq.jobs.policy import run_policy
-from causaldq.jobs.settings import PolicyJob
+from causaldq.jobs.settings.monitor import PolicyJob
 
 if __name__ == "__main__":
     parser = command.parser(__doc__)
     command.add_settings(parser, PolicyJob)
     parser.add_argument("--streams", type=Path, required=True, help="made by prepare.py")
     parser.add_argument("--limits", type=Path, required=True, help="made by calibrate.py")
-    command.add_checkpoints(parser)
+    command.add_given(parser)
     parser.add_argument("--output", type=Path, required=True, help="policy file")
     command.run(
         parser,
@@ -19,7 +19,7 @@ if __name__ == "__main__":
             command.settings(a.settings, PolicyJob),
             a.streams,
             a.limits,
-            command.checkpoints(a.checkpoint),
+            command.given(a.given),
             a.output,
         ),
     )

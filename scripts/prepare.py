@@ -4,7 +4,7 @@ from pathlib import Path
 
 from causaldq import command
 from causaldq.jobs.prepare import run_prepare
-from causaldq.jobs.settings import PrepareJob
+from causaldq.jobs.settings.data import PrepareJob
 
 if __name__ == "__main__":
     parser = command.parser(__doc__)

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from causaldq import command
-from causaldq.jobs.settings import ShowcaseJob
+from causaldq.jobs.settings.monitor import ShowcaseJob
 from causaldq.jobs.showcase import run_showcase
 
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from causaldq import command
-from causaldq.jobs.settings import SimulateJob
+from causaldq.jobs.settings.data import SimulateJob
 from causaldq.jobs.simulate import run_simulate
 
 if __name__ == "__main__":

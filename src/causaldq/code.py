@@ -7,6 +7,7 @@ The package `lineage` is left out: it watches the steps and writes beside their 
 
 import ast
 import hashlib
+from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 
@@ -14,19 +15,46 @@ PACKAGE = Path(__file__).parent
 ONLOOKERS = "lineage"
 
 
-def code_hash(entry: Path) -> str:
-    """Hash of a script or module and of all modules of this package that it imports."""
+def job_hash(script: Path, settings: object) -> str:
+    """Hash of the code behind a job: of its script, and of the methods its settings name."""
+    named = sorted(set(_methods(settings)))
+    return code_hash(script, *(path for path in map(_method_file, named) if path.is_file()))
+
+
+def _methods(settings: object) -> Iterator[str]:
+    """Every text under the key `method`, however deep."""
+    if isinstance(settings, Mapping):
+        for key, value in settings.items():
+            if key == "method" and isinstance(value, str):
+                yield value
+            yield from _methods(value)
+    elif isinstance(settings, list):
+        for value in settings:
+            yield from _methods(value)
+
+
+def _method_file(name: str) -> Path:
+    return PACKAGE / "methods" / f"{name}.py"
+
+
+def code_hash(*entries: Path) -> str:
+    """Hash of scripts or modules and of all modules of this package that they import."""
+    return _hash(*(entry.resolve() for entry in entries))
+
+
+@cache
+def _hash(*entries: Path) -> str:
     digest = hashlib.sha256()
-    for path in reachable(entry.resolve()):
+    for path in reachable(*entries):
         name = path.relative_to(PACKAGE) if path.is_relative_to(PACKAGE) else path.name
         digest.update(f"{name}\0{executed(path)}\0".encode())
     return digest.hexdigest()
 
 
-def reachable(entry: Path) -> list[Path]:
-    """The entry and, transitively, the files it imports, in one fixed order."""
+def reachable(*entries: Path) -> list[Path]:
+    """The entries and, transitively, the files they import, in one fixed order."""
     found: set[Path] = set()
-    waiting = [entry]
+    waiting = list(entries)
     while waiting:
         path = waiting.pop()
         if path not in found:

@@ -84,19 +84,19 @@ def settings(text: str, model: type[M]) -> M:
         raise ConfigError(f"--settings: {place}: {first['msg']}") from None
 
 
-def add_checkpoints(made: argparse.ArgumentParser) -> None:
+def add_given(made: argparse.ArgumentParser) -> None:
     made.add_argument(
-        "--checkpoint",
+        "--given",
         action="append",
         default=[],
-        metavar="PROTOCOL=FILE",
-        help="network of a learned method, by protocol; made by train.py",
+        metavar="NAME=FILE",
+        help="what a method needs: a network for each protocol, by train.py",
     )
 
 
-def checkpoints(given: list[str]) -> dict[str, Path]:
-    """Files by protocol."""
-    return {protocol: Path(path) for protocol, _, path in (text.partition("=") for text in given)}
+def given(texts: list[str]) -> dict[str, Path]:
+    """Files by name."""
+    return {name: Path(path) for name, _, path in (text.partition("=") for text in texts)}
 
 
 def run(made: argparse.ArgumentParser, work: Callable[[argparse.Namespace], None]) -> None:

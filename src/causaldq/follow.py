@@ -21,7 +21,7 @@ from pydantic import ValidationError
 from causaldq.errors import DataError
 from causaldq.files import canonical_json, write_bytes
 from causaldq.jobs.method import build_method
-from causaldq.jobs.settings import PolicyJob
+from causaldq.jobs.settings.monitor import PolicyJob
 from causaldq.methods.base import Method, State
 from causaldq.seeds import generator
 from causaldq.streams.model import StreamModel

@@ -16,7 +16,7 @@ from pydantic import BaseModel, ValidationError
 
 from causaldq.config import Config, MisfitError
 from causaldq.errors import ConfigError
-from causaldq.methods.registry import INDEX_METHODS
+from causaldq.methods.registry import index_methods
 
 TYPED = re.compile(r"[-+]?\d+(\.\d*)?([eE][-+]?\d+)?|true|false|null")
 
@@ -97,7 +97,7 @@ def validate(values: Mapping[str, Any]) -> Config:
         config = Config.model_validate(_with_defaults(values))
     except ValidationError as error:
         raise ConfigError(_one_line(error)) from None
-    known = [*config.learned, *INDEX_METHODS]
+    known = [*config.learned, *index_methods()]
     listed = {"methods": config.methods}
     for name, scenario in config.scenarios.items():
         listed[f"scenarios.{name}.methods"] = scenario.methods or []

@@ -7,22 +7,21 @@ exactly the jobs whose share of the settings, as given here, contains it.
 from dataclasses import dataclass
 
 from causaldq.agent.settings import ShiftPlan, TrainingSettings, TrainJob
-from causaldq.config import Config, OwnSource, ScenarioSettings, SimulationSource
-from causaldq.jobs.settings import (
+from causaldq.config import Config, ScenarioSettings
+from causaldq.jobs.settings.data import FetchJob, PrepareJob, SimulateJob
+from causaldq.jobs.settings.discover import DiscoverJob
+from causaldq.jobs.settings.inject import InjectJob
+from causaldq.jobs.settings.monitor import (
     CalibrateJob,
     Cell,
-    DiscoverJob,
     EvaluateJob,
-    FetchJob,
-    InjectJob,
     PolicyJob,
-    PrepareJob,
     ShowcaseJob,
     ShowcaseRun,
-    SimulateJob,
 )
-from causaldq.methods.registry import INDEX_METHODS, is_bound
+from causaldq.methods.registry import index_methods, is_bound
 from causaldq.setting import Protocol
+from causaldq.sources.settings import OwnSource, SimulationSource
 from causaldq.theory.settings import TheoryJob
 
 
@@ -72,7 +71,7 @@ class Plan:
         self.trained = {network.run.id: network.run for network in self.networks.values()}
 
     def _runs(self, scenario: str, method: str) -> list[Run]:
-        if method in INDEX_METHODS:
+        if method in index_methods():
             return [Run(scenario, method, None)]
         return [Run(scenario, method, seed) for seed in range(self.config.training_seeds)]
 
@@ -212,7 +211,7 @@ class Plan:
     def limits_of(self, run: Run) -> str:
         """Id of the limits a run uses. Runs that cannot differ in them share them."""
         wanted = self.config.scenarios[run.scenario]
-        method = INDEX_METHODS.get(run.method)
+        method = index_methods().get(run.method)
         if method is None or method.limit_depends_on_shift:
             return run.id
         k = f".k{wanted.k}" if method.is_bound else ""
@@ -223,7 +222,7 @@ class Plan:
         run = self.limits[name]
         config = self.config
         wanted = config.scenarios[run.scenario]
-        method = INDEX_METHODS.get(run.method)
+        method = index_methods().get(run.method)
         is_bound = method is not None and method.is_bound
         by_cell = method is not None and method.limit_depends_on_shift
         return CalibrateJob(
@@ -234,7 +233,7 @@ class Plan:
             m=wanted.m,
             protocols=config.protocols,
             statistic=config.statistic_of(run.scenario),
-            baselines=config.baselines,
+            options=config.options_of(run.method),
             calibration=config.calibration,
             confidence=config.evaluation.confidence,
             bootstrap=config.evaluation.bootstrap,
@@ -274,7 +273,7 @@ class Plan:
             m=wanted.m,
             protocols=["fair"],
             statistic=self.config.statistic_of(run.scenario),
-            baselines=self.config.baselines,
+            options=self.config.options_of(run.method),
         )
 
     def showcase_runs(self) -> list[Run]:
@@ -294,8 +293,11 @@ class Plan:
             m=wanted.m,
             protocols=config.protocols,
             statistic=config.statistic_of(name),
-            baselines=config.baselines,
-            runs=[ShowcaseRun(method=run.method, seed=run.seed) for run in runs],
+            options=config.options_of(runs[0].method),
+            runs=[
+                ShowcaseRun(method=run.method, options=config.options_of(run.method), seed=run.seed)
+                for run in runs
+            ],
             limits={run.id: self.limits_of(run) for run in runs},
             arl0=config.calibration.arl0,
             arl0_grid=config.calibration.arl0_grid,
@@ -315,7 +317,7 @@ class Plan:
             m=wanted.m,
             protocols=self.config.protocols,
             statistic=self.config.statistic_of(run.scenario),
-            baselines=self.config.baselines,
+            options=self.config.options_of(run.method),
             cells=_cells(wanted),
             events=wanted.events,
             restart=wanted.restart,

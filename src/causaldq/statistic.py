@@ -14,12 +14,25 @@ mu = J^-1 h, is what the paper prints; its stationary law is chi-square / (2 - l
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Annotated, Literal
 
 import numpy as np
 import numpy.typing as npt
+from pydantic import Field
 
-from causaldq.config import StatisticSettings
+from causaldq.setting import Positive, Settings, Share
 from causaldq.types import Floats, Ints
+
+
+class StatisticSettings(Settings):
+    """The local statistic of the paper's section 4.2."""
+
+    decay: Annotated[Share, Field(description="lambda, the share of memory lost at each step")]
+    form: Annotated[
+        Literal["normalised", "raw"],
+        Field(description="normalised: chi-square null law; raw: as printed, chi2/(2-lambda)"),
+    ]
+    ridge: Annotated[Positive, Field(description="added to the precision so that solves are safe")]
 
 
 @dataclass(frozen=True)

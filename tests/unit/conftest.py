@@ -13,7 +13,6 @@ import yaml
 from hypothesis import settings
 
 from causaldq.agent.settings import TrainingSettings
-from causaldq.config import BaselineSettings
 from causaldq.loading import merge
 from causaldq.streams.model import StreamModel
 
@@ -24,11 +23,6 @@ settings.load_profile("fixed")
 DEFAULTS: dict[str, Any] = yaml.safe_load(
     (Path(__file__).parents[2] / "config" / "defaults.yaml").read_text()
 )
-
-
-@pytest.fixture(scope="session")
-def baselines() -> BaselineSettings:
-    return BaselineSettings.model_validate(DEFAULTS["baselines"])
 
 
 @pytest.fixture(scope="session")

@@ -23,12 +23,11 @@ from causaldq.agent.learner import (
 from causaldq.agent.network import Perceptron, top_streams
 from causaldq.agent.replay import Batch, Replay
 from causaldq.agent.reward import reward, reward_shares, with_overrides
-from causaldq.agent.settings import TrainingSettings
+from causaldq.agent.settings import LearnedMethod, RewardSettings, TrainingSettings
 from causaldq.agent.state import causal_state, causal_statistic
 from causaldq.agent.train import explore
-from causaldq.config import LearnedMethod, RewardSettings, StatisticSettings
 from causaldq.methods.local import observe_local, start_local
-from causaldq.statistic import LocalStatistic
+from causaldq.statistic import LocalStatistic, StatisticSettings
 from causaldq.streams.model import StreamModel
 
 SEEDS = st.integers(0, 2**32 - 1)

@@ -9,29 +9,26 @@ import pytest
 import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from made import made
 from scipy.stats import chi2
 
-from causaldq.config import BaselineSettings, CalibrationSettings, StatisticSettings
 from causaldq.errors import DataError
-from causaldq.evaluation.calibration import average_run_length, run_lengths
-from causaldq.methods.asmp import Asmp
+from causaldq.evaluation.calibration import CalibrationSettings, average_run_length, run_lengths
 from causaldq.methods.base import Method, Problem, Truth, largest
-from causaldq.methods.cmab import Cmab
 from causaldq.methods.cusum import Cusum, best_streams
 from causaldq.methods.full_observation import FullObservation
 from causaldq.methods.local import LocalMethod, LocalState
 from causaldq.methods.oracle_set import OracleSet
 from causaldq.methods.profiles import PhaseOne, components, quadrature
-from causaldq.methods.registry import INDEX_METHODS
+from causaldq.methods.registry import index_methods
 from causaldq.methods.round_robin import RoundRobin
-from causaldq.methods.tras import Tras, sum_of_largest
-from causaldq.methods.tssrp import Tssrp, log_sum
+from causaldq.methods.tras import sum_of_largest
+from causaldq.methods.tssrp import log_sum
 from causaldq.monitor import statistics, step
-from causaldq.statistic import LocalStatistic
+from causaldq.statistic import LocalStatistic, StatisticSettings
 
 Form = Literal["normalised", "raw"]
 DEFAULTS = yaml.safe_load((Path(__file__).parents[2] / "config" / "defaults.yaml").read_text())
-BASELINES = BaselineSettings.model_validate(DEFAULTS["baselines"])
 CALIBRATION = CalibrationSettings(
     arl0=50.0, nominal_level=0.95, paths=10, fresh_paths=10, horizon_factor=2.0, arl0_grid=[50.0]
 )
@@ -45,14 +42,7 @@ def a_covariance(p: int, seed: int = 0) -> np.ndarray:
 
 def a_problem(covariance: np.ndarray, m: int, *, form: Form = "normalised") -> Problem:
     # a tiny ridge, so that slow versions may do without one
-    return Problem(covariance, m, StatisticSettings(decay=0.1, form=form, ridge=1e-9), BASELINES)
-
-
-def with_baselines(problem: Problem, **changed: Any) -> Problem:
-    kept = problem.baselines.model_dump()
-    merged = {name: {**kept[name], **values} for name, values in changed.items()}
-    baselines = BaselineSettings.model_validate({**kept, **merged})
-    return Problem(problem.covariance, problem.m, problem.statistic, baselines)
+    return Problem(covariance, m, StatisticSettings(decay=0.1, form=form, ridge=1e-9))
 
 
 def paths_of(covariance: np.ndarray, n: int, steps: int, seed: int) -> np.ndarray:
@@ -107,10 +97,9 @@ class Still(np.random.Generator):
 def test_tssrp_follows_its_recursion(summed: int | None) -> None:
     p, m, n, steps, shift = 6, 2, 4, 40, 0.8
     covariance = a_covariance(p)
-    problem = with_baselines(
-        a_problem(covariance, m), tssrp={"shift": shift, "summed_streams": summed}
-    )
-    method, rng = Tssrp(problem), np.random.default_rng(1)
+    problem = a_problem(covariance, m)
+    method = made("tssrp", problem, shift=shift, summed_streams=summed)
+    rng = np.random.default_rng(1)
     paths = paths_of(covariance, n, steps, 2)
     state = method.start(n, None, rng)
     rise = [[float(np.exp(value)) for value in row] for row in state.upward]
@@ -141,9 +130,9 @@ def test_tssrp_starts_from_the_stationary_law_of_its_statistic() -> None:
     10% leaves three of them and 3% for the distance to the diffusion.
     """
     shift, n = 0.2, 40_000
-    problem = with_baselines(a_problem(np.eye(2), 1), tssrp={"shift": shift})
+    method = made("tssrp", a_problem(np.eye(2), 1), shift=shift)
     rng = np.random.default_rng(3)
-    drawn = np.exp(Tssrp(problem).start(n, None, rng).upward[:, 0])
+    drawn = np.exp(method.start(n, None, rng).upward[:, 0])
     chain = np.zeros(n)
     for _ in range(800):
         chain = (chain + 1) * np.exp(shift * rng.standard_normal(n) - shift**2 / 2)
@@ -162,7 +151,7 @@ def test_tras_follows_its_recursion(summed: int | None) -> None:
     p, m, n, steps, shift, credit = 6, 2, 4, 40, 1.2, 0.07
     covariance = a_covariance(p)
     changed = {"shift": shift, "compensation": credit, "summed_streams": summed}
-    method = Tras(with_baselines(a_problem(covariance, m), tras=changed))
+    method = made("tras", a_problem(covariance, m), **changed)
     rng = np.random.default_rng(1)
     paths = paths_of(covariance, n, steps, 2)
     state = method.start(n, None, rng)
@@ -205,7 +194,7 @@ def test_asmp_follows_its_recursion() -> None:
         [[covariance[i, j] / deviation[i] / deviation[j] for j in range(p)] for i in range(p)]
     )
     lower, inverse = slow_cholesky(correlation), np.linalg.inv(correlation)
-    method = Asmp(with_baselines(a_problem(covariance, m), asmp={"shift": shift}))
+    method = made("asmp", a_problem(covariance, m), shift=shift)
     rng = Recorder(1)
     paths = paths_of(covariance, n, steps, 2)
     state = method.start(n, None, rng)
@@ -239,9 +228,9 @@ def test_cmab_follows_its_definition(independent: bool) -> None:
     """The posterior is rebuilt at every step from the whole history."""
     p, m, n, steps, decay = 5, 2, 12, 25, 0.03
     covariance = np.diag([1.0, 0.5, 2.0, 1.5, 0.8]) if independent else a_covariance(p)
-    problem = with_baselines(a_problem(covariance, m), cmab={"decay": decay})
+    problem = a_problem(covariance, m)
     ridge = problem.statistic.ridge
-    method, rng = Cmab(problem), np.random.default_rng(1)
+    method, rng = made("cmab", problem, decay=decay), np.random.default_rng(1)
     paths = paths_of(covariance, n, steps, 2)
     state = method.start(n, None, rng)
     history: list[list[tuple[list[int], list[float]]]] = [[] for _ in range(n)]
@@ -283,7 +272,7 @@ def assert_largest_within(index: list[float], chosen: np.ndarray, tolerance: flo
 def test_cmab_reads_every_stream_before_any_twice(independent: bool) -> None:
     p, m, n = 9, 3, 20
     covariance = np.eye(p) if independent else a_covariance(p)
-    method, rng = Cmab(a_problem(covariance, m)), np.random.default_rng(0)
+    method, rng = made("cmab", a_problem(covariance, m)), np.random.default_rng(0)
     paths = paths_of(covariance, n, 3, 1)
     state = method.start(n, None, rng)
     seen = []
@@ -319,7 +308,7 @@ P, M, N, STEPS = 8, 3, 6, 12
 
 def a_method(name: str, independent: bool) -> tuple[Method[Any], np.ndarray, Truth | None]:
     covariance = np.diag(np.linspace(0.5, 2.0, P)) if independent else a_covariance(P)
-    method = INDEX_METHODS[name](a_problem(covariance, M))
+    method = made(name, a_problem(covariance, M))
     return method, covariance, a_truth(N, P, 4, 5) if method.is_bound else None
 
 
@@ -338,7 +327,7 @@ def course(
 
 
 @pytest.mark.parametrize("independent", [True, False])
-@pytest.mark.parametrize("name", INDEX_METHODS)
+@pytest.mark.parametrize("name", index_methods())
 @settings(max_examples=5, deadline=None)
 @given(seed=st.integers(0, 2**32 - 1), garbage=st.sampled_from([np.nan, np.inf, -1e30]))
 def test_unread_values_change_nothing(
@@ -358,7 +347,7 @@ def test_unread_values_change_nothing(
 
 
 @pytest.mark.parametrize("independent", [True, False])
-@pytest.mark.parametrize("name", INDEX_METHODS)
+@pytest.mark.parametrize("name", index_methods())
 def test_streams_are_distinct_and_exist(name: str, independent: bool) -> None:
     method, covariance, truth = a_method(name, independent)
     read, _ = course(method, paths_of(covariance, N, STEPS, 1), truth, 1)
@@ -371,7 +360,7 @@ def test_streams_are_distinct_and_exist(name: str, independent: bool) -> None:
 
 
 @pytest.mark.parametrize("independent", [True, False])
-@pytest.mark.parametrize("name", INDEX_METHODS)
+@pytest.mark.parametrize("name", index_methods())
 def test_rows_do_not_depend_on_each_other(name: str, independent: bool) -> None:
     """Dropping and repeating replications leaves the course of the others as it was."""
     method, covariance, truth = a_method(name, independent)
@@ -390,7 +379,7 @@ def test_rows_do_not_depend_on_each_other(name: str, independent: bool) -> None:
         np.testing.assert_allclose(taken_value, value[rows], rtol=1e-9, atol=1e-12)
 
 
-@pytest.mark.parametrize("name", INDEX_METHODS)
+@pytest.mark.parametrize("name", index_methods())
 def test_a_published_limit_is_a_number(name: str) -> None:
     method, covariance, truth = a_method(name, independent=False)
     noise = np.random.default_rng(0).standard_normal((N, 200, P))
@@ -402,7 +391,7 @@ def test_a_published_limit_is_a_number(name: str) -> None:
         below = np.nextafter(limit, -np.inf)
         assert average_run_length(*run_lengths(in_control, below)) < CALIBRATION.arl0
     elif name == "asmp":
-        level = BASELINES.asmp.limit_level
+        level = DEFAULTS["baselines"]["asmp"]["limit_level"]
         assert (in_control <= limit).mean() == pytest.approx(level, abs=1 / in_control.size)
     else:
         assert limit == pytest.approx(chi2.ppf(CALIBRATION.nominal_level, P))
@@ -532,7 +521,7 @@ def test_log_sum_is_numpys() -> None:
 @pytest.mark.parametrize("name", ["cusum", "oracle_set"])
 def test_a_bound_needs_the_truth(name: str) -> None:
     with pytest.raises(ValueError, match="truth"):
-        INDEX_METHODS[name](a_problem(np.eye(4), 2)).start(3, None, np.random.default_rng(0))
+        made(name, a_problem(np.eye(4), 2)).start(3, None, np.random.default_rng(0))
 
 
 @pytest.mark.parametrize("k", [2, 3])

@@ -9,7 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import multivariate_normal
 
-from causaldq.config import BaselineSettings, StatisticSettings
 from causaldq.discovery.signatures import (
     all_given,
     graph_free,
@@ -23,6 +22,7 @@ from causaldq.errors import ConfigError
 from causaldq.methods.base import Problem
 from causaldq.methods.causal_sr import (
     CausalSr,
+    CausalSrSettings,
     CausalSrState,
     CorrelationOnly,
     KnownGraph,
@@ -31,8 +31,8 @@ from causaldq.methods.causal_sr import (
     ReversedGraph,
     most_informative,
 )
-from causaldq.methods.settings import CausalSrSettings
 from causaldq.monitor import statistics, step
+from causaldq.statistic import StatisticSettings
 
 STATISTIC = StatisticSettings(decay=0.1, form="normalised", ridge=1e-12)
 SEEDS = st.integers(0, 2**32 - 1)
@@ -60,12 +60,10 @@ def covariance_of(effects: np.ndarray, own: np.ndarray) -> np.ndarray:
     return np.asarray(total.T @ np.diag(own**2) @ total)
 
 
-def a_problem(
-    baselines: BaselineSettings, p: int, m: int, seed: int, density: float = 0.5
-) -> Problem:
+def a_problem(p: int, m: int, seed: int, density: float = 0.5) -> Problem:
     effects, own = a_system(p, seed, density)
     covariance = covariance_of(effects, own)
-    return Problem(covariance, m, STATISTIC, baselines, (effects != 0)[None])
+    return Problem(covariance, m, STATISTIC, (effects != 0)[None])
 
 
 def draw(problem: Problem, n: int, steps: int, rng: np.random.Generator) -> np.ndarray:
@@ -117,12 +115,12 @@ def test_graphs_that_agree_on_the_parents_share_a_hypothesis() -> None:
 @pytest.mark.parametrize("share", [0.0, 0.4])
 @pytest.mark.parametrize("sizes_prior", [None, [3.0, 1.0]])
 def test_statistic_and_posterior_are_those_of_the_full_likelihood(
-    baselines: BaselineSettings, share: float, sizes_prior: list[float] | None
+    share: float, sizes_prior: list[float] | None
 ) -> None:
     """R is the density of all that was read, with a change at each possible time, over the
     density without one; means of all p streams are written out for each hypothesis."""
     p, m, n, steps = 6, 3, 2, 7
-    problem = a_problem(baselines, p, m, 5)
+    problem = a_problem(p, m, 5)
     chosen = sr_settings(deltas=[0.7, 1.5], delta_prior=sizes_prior, graph_free=share)
     method, rng = CausalSr(problem, chosen), np.random.default_rng(1)
     paths = draw(problem, n, steps, rng) + 0.5
@@ -171,14 +169,12 @@ def test_statistic_and_posterior_are_those_of_the_full_likelihood(
             assert method.cause_posterior(state)[row] == pytest.approx(expected, abs=1e-8)
 
 
-def test_in_control_the_statistic_grows_by_one_a_step_on_average(
-    baselines: BaselineSettings,
-) -> None:
+def test_in_control_the_statistic_grows_by_one_a_step_on_average() -> None:
     """The sum of prior times R, minus the steps so far, is a martingale.
 
     40,000 runs; sizes are small enough for the mean to have a law of thin tails.
     """
-    problem = a_problem(baselines, 5, 2, 2)
+    problem = a_problem(5, 2, 2)
     method, rng = CausalSr(problem, sr_settings(deltas=[0.3])), np.random.default_rng(3)
     values = np.exp(statistics(method, draw(problem, 40_000, 4, rng), None, rng))
     for t in range(4):
@@ -187,7 +183,7 @@ def test_in_control_the_statistic_grows_by_one_a_step_on_average(
         assert error < 0.01 * (t + 1)
 
 
-def test_a_posterior_of_so_much_is_right_so_often(baselines: BaselineSettings) -> None:
+def test_a_posterior_of_so_much_is_right_so_often() -> None:
     """Cause, size, sign and change time are drawn from the prior; the end is fixed.
 
     8,000 runs in bands of the leading cause's posterior. Each band's share of right
@@ -195,7 +191,7 @@ def test_a_posterior_of_so_much_is_right_so_often(baselines: BaselineSettings) -
     3,000.
     """
     p, m, n, steps = 8, 3, 8_000, 30
-    problem = a_problem(baselines, p, m, 4)
+    problem = a_problem(p, m, 4)
     method, rng = CausalSr(problem, sr_settings(graph_free=0.0)), np.random.default_rng(6)
     cause = rng.integers(p, size=n)
     moved = rng.choice(method.sizes, size=n)[:, None] * method.hypotheses.signatures[cause]
@@ -218,8 +214,8 @@ def test_a_posterior_of_so_much_is_right_so_often(baselines: BaselineSettings) -
     assert bands == 5
 
 
-def test_no_reading_is_too_large(baselines: BaselineSettings) -> None:
-    problem = a_problem(baselines, 6, 3, 1)
+def test_no_reading_is_too_large() -> None:
+    problem = a_problem(6, 3, 1)
     method, rng = CausalSr(problem, sr_settings()), np.random.default_rng(0)
     paths = draw(problem, 2, 40, rng)
     paths[:, 10:] += 1e5
@@ -234,16 +230,16 @@ def test_no_reading_is_too_large(baselines: BaselineSettings) -> None:
     assert posterior.sum(axis=1) == pytest.approx(1.0)
 
 
-def test_before_anything_is_read_the_posterior_is_the_prior(baselines: BaselineSettings) -> None:
-    method = CausalSr(a_problem(baselines, 6, 3, 1), sr_settings())
+def test_before_anything_is_read_the_posterior_is_the_prior() -> None:
+    method = CausalSr(a_problem(6, 3, 1), sr_settings())
     state = method.start(2, None, np.random.default_rng(0))
     assert method.cause_posterior(state) == pytest.approx(np.full((2, 6), 1 / 6))
 
 
-def test_streams_that_repeat_each_other_do_no_harm(baselines: BaselineSettings) -> None:
+def test_streams_that_repeat_each_other_do_no_harm() -> None:
     covariance = np.ones((4, 4))
     statistic = StatisticSettings(decay=0.1, form="normalised", ridge=1e-6)
-    problem = Problem(covariance, 3, statistic, baselines, np.zeros((1, 4, 4), dtype=bool))
+    problem = Problem(covariance, 3, statistic, np.zeros((1, 4, 4), dtype=bool))
     rng = np.random.default_rng(0)
     paths = np.repeat(rng.standard_normal((3, 30, 1)), 4, axis=2)
     for kind in (CausalSr, NoGraph):
@@ -295,8 +291,8 @@ def test_the_parents_of_a_suspect_are_read_with_it() -> None:
     assert most_informative(signatures, covariance, suspect, 3).tolist() == [[0, 1, 2]]
 
 
-def test_causes_without_weight_draw_no_sensor(baselines: BaselineSettings) -> None:
-    problem = a_problem(baselines, 8, 2, 3)
+def test_causes_without_weight_draw_no_sensor() -> None:
+    problem = a_problem(8, 2, 3)
     grown = np.zeros((1, 6, 8))
     grown[:, :, 5] = 9.0
     for prune, causes in ((0.0, 8), (0.01, 1)):
@@ -306,8 +302,8 @@ def test_causes_without_weight_draw_no_sensor(baselines: BaselineSettings) -> No
         assert weights.argmax() == 5
 
 
-def test_equally_informative_streams_take_turns(baselines: BaselineSettings) -> None:
-    problem = Problem(np.eye(9), 3, STATISTIC, baselines, np.zeros((1, 9, 9), dtype=bool))
+def test_equally_informative_streams_take_turns() -> None:
+    problem = Problem(np.eye(9), 3, STATISTIC, np.zeros((1, 9, 9), dtype=bool))
     method, rng = CausalSr(problem, sr_settings()), np.random.default_rng(0)
     first = method.choose(method.start(600, None, rng), rng)
     counts = np.bincount(first.ravel(), minlength=9)
@@ -321,19 +317,16 @@ def test_equally_informative_streams_take_turns(baselines: BaselineSettings) -> 
 @pytest.mark.parametrize("kind", [CausalSr, NoGraph, CorrelationOnly, ReversedGraph])
 @settings(max_examples=10)
 @given(seed=SEEDS)
-def test_the_order_of_the_streams_does_not_matter(
-    baselines: BaselineSettings, kind: type[CausalSr], seed: int
-) -> None:
+def test_the_order_of_the_streams_does_not_matter(kind: type[CausalSr], seed: int) -> None:
     p, m = 7, 3
     # Dense: two streams that are linked only to each other would tie, and ties fall at random.
-    problem = a_problem(baselines, p, m, seed % 50, density=0.9)
+    problem = a_problem(p, m, seed % 50, density=0.9)
     assert problem.graphs is not None
     order = np.random.default_rng(seed).permutation(p)
     again = Problem(
         problem.covariance[np.ix_(order, order)],
         m,
         STATISTIC,
-        baselines,
         problem.graphs[:, order][:, :, order],
     )
     paths = draw(problem, 3, 15, np.random.default_rng(seed)) + 0.4
@@ -346,11 +339,9 @@ def test_the_order_of_the_streams_does_not_matter(
 @pytest.mark.parametrize("kind", [CausalSr, *CONTROLS])
 @settings(max_examples=10)
 @given(seed=SEEDS, garbage=st.sampled_from([np.nan, np.inf, 1e300, -7.0]))
-def test_what_was_not_read_changes_nothing(
-    baselines: BaselineSettings, kind: type[CausalSr], seed: int, garbage: float
-) -> None:
+def test_what_was_not_read_changes_nothing(kind: type[CausalSr], seed: int, garbage: float) -> None:
     p, m, n, steps = 7, 3, 3, 12
-    problem = a_problem(baselines, p, m, seed % 50)
+    problem = a_problem(p, m, seed % 50)
     method = kind(problem, sr_settings(graph_free=0.2, prune=1e-3))
     paths = draw(problem, n, steps, np.random.default_rng(seed)) + 0.5
 
@@ -372,8 +363,8 @@ def test_what_was_not_read_changes_nothing(
         assert np.array_equal(expected, found)
 
 
-def test_a_run_does_not_depend_on_its_neighbours(baselines: BaselineSettings) -> None:
-    problem = a_problem(baselines, 7, 3, 8)
+def test_a_run_does_not_depend_on_its_neighbours() -> None:
+    problem = a_problem(7, 3, 8)
     method = CausalSr(problem, sr_settings(graph_free=0.3, prune=1e-3))
     paths = draw(problem, 5, 25, np.random.default_rng(1)) + 0.3
     together = statistics(method, paths, None, np.random.default_rng(2))
@@ -382,8 +373,8 @@ def test_a_run_does_not_depend_on_its_neighbours(baselines: BaselineSettings) ->
         assert alone[0] == pytest.approx(together[row], abs=1e-6)
 
 
-def test_controls_hold_what_their_names_say(baselines: BaselineSettings) -> None:
-    problem = a_problem(baselines, 6, 2, 9)
+def test_controls_hold_what_their_names_say() -> None:
+    problem = a_problem(6, 2, 9)
     assert problem.graphs is not None
     graph = problem.graphs[0]
     reversed_sets = ReversedGraph(problem, sr_settings()).sets()
@@ -402,8 +393,8 @@ def test_controls_hold_what_their_names_say(baselines: BaselineSettings) -> None
     assert NoGraph(problem, sr_settings()).sets() == graph_free(6)
 
 
-def test_only_methods_that_use_a_graph_need_one(baselines: BaselineSettings) -> None:
-    problem = Problem(np.eye(4), 2, STATISTIC, baselines)
+def test_only_methods_that_use_a_graph_need_one() -> None:
+    problem = Problem(np.eye(4), 2, STATISTIC)
     for kind in (NoGraph, CorrelationOnly):
         assert kind.graph == "none"
         kind(problem, sr_settings())

@@ -21,6 +21,7 @@ def hash_after(package: Path, module: str, old: str, new: str, entry: str) -> tu
     def fresh() -> str:
         code.executed.cache_clear()
         code.imported.cache_clear()
+        code._hash.cache_clear()
         return code.code_hash(package / entry)
 
     before = fresh()
@@ -63,3 +64,29 @@ def test_an_import_inside_a_function_counts(package: Path) -> None:
         p.relative_to(package).as_posix() for p in code.reachable(package / "jobs/calibrate.py")
     }
     assert "agent/policy.py" in names
+
+
+def test_a_job_runs_the_code_of_its_own_method_only(package: Path) -> None:
+    def hashes() -> dict[str, str]:
+        for part in (code.executed, code.imported, code._hash):
+            part.cache_clear()
+        jobs = {name: {"method": name} for name in ("greedy", "tssrp", "tras", "causal_dq")}
+        jobs["several"] = {"runs": [{"method": "greedy"}, {"method": "tssrp"}]}
+        script = package / "jobs/calibrate.py"
+        return {name: code.job_hash(script, job) for name, job in jobs.items()}
+
+    before = hashes()
+    for method, changed in (
+        ("tssrp", {"tssrp", "several"}),
+        ("tras", {"tssrp", "tras", "several"}),
+    ):
+        with (package / f"methods/{method}.py").open("a") as file:
+            file.write("EXTRA = 1\n")
+        after = hashes()
+        # tssrp imports tras
+        assert {name for name in before if before[name] != after[name]} == changed
+        before = after
+    (package / "methods/new.py").write_text("from causaldq.methods.base import Method\n")
+    registry = package / "methods/registry.py"
+    registry.write_text(registry.read_text().replace("NAMES = (", 'NAMES = ("new",'))
+    assert hashes() == before, "a new method is no change to the others"

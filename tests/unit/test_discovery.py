@@ -13,12 +13,13 @@ from causallearn.search.ConstraintBased.PC import pc as causal_learn_pc
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from causaldq.config import DiscoverySettings, SimulationSource
 from causaldq.discovery.algorithms import check, discover, from_marks, read_graph
 from causaldq.discovery.effects import direct_effects, propagation_effects
 from causaldq.discovery.graph import Graph, directions, quality
 from causaldq.discovery.pc import pc
+from causaldq.discovery.settings import DiscoverySettings
 from causaldq.errors import DiscoveryError
+from causaldq.sources.settings import SimulationSource
 from causaldq.streams.model import StreamModel
 from causaldq.streams.simulation import simulate
 

@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import norm
 
-from causaldq.config import BaselineSettings, StatisticSettings
 from causaldq.evaluation.aggregate import delay_matrix
 from causaldq.evaluation.calibration import (
     average_run_length,
@@ -24,6 +23,7 @@ from causaldq.methods.base import Method, Problem, State, Truth
 from causaldq.methods.local import LocalMethod, LocalState
 from causaldq.methods.oracle_set import OracleSet
 from causaldq.monitor import delays, statistics
+from causaldq.statistic import StatisticSettings
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -397,12 +397,12 @@ def slow_delay(
 
 
 @pytest.fixture(scope="module")
-def a_problem(baselines: BaselineSettings) -> Callable[[int], Problem]:
+def a_problem() -> Callable[[int], Problem]:
     def make(m: int) -> Problem:
         place = np.arange(6)
         covariance = 0.5 ** np.abs(place[:, None] - place)
         statistic = StatisticSettings(decay=0.1, form="normalised", ridge=1e-6)
-        return Problem(covariance, m, statistic, baselines)
+        return Problem(covariance, m, statistic)
 
     return make
 

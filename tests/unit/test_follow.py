@@ -8,15 +8,15 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from made import made
 from typer.testing import CliRunner
 
 from causaldq.__main__ import ALARMED, app
 from causaldq.errors import DataError
 from causaldq.example import ROWS, plant, write_example
 from causaldq.follow import Policy, follow, write_policy
-from causaldq.jobs.settings import PolicyJob
+from causaldq.jobs.settings.monitor import PolicyJob
 from causaldq.loading import load_config
-from causaldq.methods.registry import INDEX_METHODS
 from causaldq.seeds import generator
 from causaldq.streams.model import Records, StreamModel
 
@@ -36,7 +36,7 @@ def policy_file(folder: Path, method: str = "greedy", limit: float = 12.0) -> Pa
     model.save(folder / "streams.npz")
     job = PolicyJob(
         seed=3, source="plant", method=method, m=2, protocols=["fair"],
-        statistic=CONFIG.statistic, baselines=CONFIG.baselines,
+        statistic=CONFIG.statistic, options=CONFIG.options_of(method),
     )  # fmt: skip
     write_policy(job, folder / "streams.npz", limit, None, folder / "policy.zip")
     return folder / "policy.zip"
@@ -53,7 +53,7 @@ def test_following_is_monitoring(tmp_path: Path, method: str) -> None:
     scaled = np.random.default_rng(2).standard_normal((30, 4)) + np.array([0, 0, 1.5, 0])
     readings = list(follow(policy, io.StringIO(a_csv(MEAN + SD * scaled)), "rows.csv"))
     rng = generator(3, method, "follow")
-    machine = INDEX_METHODS[method](policy.method.problem)
+    machine = made(method, policy.method.problem)
     state = machine.start(1, None, rng)
     streams = machine.choose(state, rng)
     for row, reading in zip(scaled, readings, strict=True):

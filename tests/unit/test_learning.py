@@ -45,7 +45,7 @@ def test_the_trained_network_comes_close_to_the_oracle(scenario: str) -> None:
     trained = train(model, effects, settings)
     assert trained.log[-1]["frozen_hit_share"] > 0.9
 
-    problem = Problem(model.covariance, wanted.m, CONFIG.statistic, CONFIG.baselines)
+    problem = Problem(model.covariance, wanted.m, CONFIG.statistic)
     policy = LearnedPolicy(problem, Checkpoint(trained.online, effects, settings, model.p))
     sets = inject(
         model,

@@ -201,14 +201,19 @@ def test_another_setting_makes_exactly_its_jobs_stale_and_is_named(run: Path) ->
     assert finding == Finding("stale", STREAMS, "made with other settings (seed: 1 → 2)")
 
 
+def forget_code() -> None:
+    for part in (code.executed, code.imported, code._hash):
+        part.cache_clear()
+
+
 def test_other_code_makes_its_jobs_stale_and_a_comment_does_not(run: Path) -> None:
     jobs = plan_of(run)
     script = run / "scripts/tables.py"
     script.write_text("# a remark\n")
-    code.executed.cache_clear()
+    forget_code()
     assert found(run, jobs) == set()
     script.write_text("EXTRA = 1\n")
-    code.executed.cache_clear()
+    forget_code()
     assert found(run, jobs) == {("stale", TEX), ("stale", TWIN)}
 
 
@@ -468,7 +473,7 @@ def test_settings_data_code_and_moved_cells_are_named(tmp_path: Path) -> None:
     make_run(tmp_path / "one")
     two = make_run(tmp_path / "two", shift=12.0, seed=2)
     (two / "scripts/tables.py").write_text("EXTRA = 1\n")
-    code.executed.cache_clear()
+    forget_code()
     write_record(two, "ci", record_of(two, "tables", "tables", [ADD], [TEX, TWIN]))
     before, after = (str(tmp_path / name / "results/ci") for name in ("one", "two"))
     difference = compare(tmp_path, before, after, "ci")

@@ -4,14 +4,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from made import made
 
 from causaldq.evaluation.calibration import average_run_length, limit_for, run_lengths
 from causaldq.files import read_json
 from causaldq.jobs.calibrate import run_calibrate
-from causaldq.jobs.settings import CalibrateJob
+from causaldq.jobs.settings.monitor import CalibrateJob
 from causaldq.loading import load_config
 from causaldq.methods.base import Method, Problem, Truth
-from causaldq.methods.registry import INDEX_METHODS
+from causaldq.methods.registry import index_methods
 from causaldq.monitor import delays, statistics
 from causaldq.seeds import generator
 from causaldq.shifts import shifted_streams
@@ -26,12 +27,12 @@ MODEL = simulate(CONFIG.sources["sim_p10"], generator(5, "methods"))
 
 
 def build(name: str) -> Method:  # type: ignore[type-arg]
-    problem = Problem(MODEL.covariance, M, CONFIG.statistic, CONFIG.baselines)
-    return INDEX_METHODS[name](problem)
+    problem = Problem(MODEL.covariance, M, CONFIG.statistic)
+    return made(name, problem)
 
 
 def truth_for(name: str, n: int, rng: np.random.Generator) -> Truth | None:
-    if not INDEX_METHODS[name].is_bound:
+    if not index_methods()[name].is_bound:
         return None
     shifted = shifted_streams("fair", n, K, np.arange(MODEL.p), rng)
     return Truth(shifted, 0.5 * shifted)
@@ -43,7 +44,7 @@ def in_control(name: str, purpose: str) -> Floats:
     return statistics(build(name), paths, truth_for(name, PATHS, rng), rng)
 
 
-@pytest.mark.parametrize("name", INDEX_METHODS)
+@pytest.mark.parametrize("name", index_methods())
 def test_a_calibrated_limit_reaches_arl0_on_fresh_paths(name: str) -> None:
     # Both run lengths have a relative error of about 1/sqrt(400): their ratio stays within
     # 30% but for one case in 10,000, over ten methods one in 1,000.
@@ -52,7 +53,7 @@ def test_a_calibrated_limit_reaches_arl0_on_fresh_paths(name: str) -> None:
     assert reached == pytest.approx(ARL0, rel=0.3)
 
 
-@pytest.mark.parametrize("name", INDEX_METHODS)
+@pytest.mark.parametrize("name", index_methods())
 def test_a_shift_of_zero_gives_the_in_control_run_length(name: str) -> None:
     limit = limit_for(in_control(name, "calibration"), ARL0)
     rng = generator(11, name, "zero")
@@ -69,14 +70,14 @@ def test_a_shift_of_zero_gives_the_in_control_run_length(name: str) -> None:
     assert outcome.censored.mean() == pytest.approx(censored.mean(), abs=0.18)
 
 
-@pytest.mark.parametrize("name", INDEX_METHODS)
+@pytest.mark.parametrize("name", index_methods())
 def test_a_large_shift_is_found_sooner_than_a_small_one(name: str) -> None:
     limit = limit_for(in_control(name, "calibration"), ARL0)
     rng = generator(11, name, "sizes")
     paths = MODEL.in_control(PATHS, 80, generator(11, "sizes"))
     shifted = shifted_streams("fair", PATHS, K, np.arange(MODEL.p), rng)
     means = [delta * shifted for delta in (0.5, 3.0)]
-    is_bound = INDEX_METHODS[name].is_bound
+    is_bound = index_methods()[name].is_bound
     truths = [Truth(shifted, mean) if is_bound else None for mean in means]
     small, large = delays(build(name), paths, 20, means, truths, limit, rng)
     assert large.delay[~large.false_alarm].mean() < 0.6 * small.delay[~small.false_alarm].mean()
@@ -104,14 +105,14 @@ def test_limits_for_recorded_streams_allow_for_their_memory(tmp_path: Path) -> N
     settings = CONFIG.calibration.model_copy(update={"arl0": ARL0, "paths": 400})
     job = CalibrateJob(
         seed=1, unit="recorded", source="recorded", method="greedy", m=2, protocols=["fair"],
-        statistic=CONFIG.statistic, baselines=CONFIG.baselines, calibration=settings,
+        statistic=CONFIG.statistic, options=CONFIG.options_of("greedy"), calibration=settings,
         confidence=0.95, bootstrap=200, k=None, cells=None, propagate=False, places="first",
         grid=[],
     )  # fmt: skip
     run_calibrate(job, tmp_path / "streams.npz", {}, tmp_path / "limits.json")
     limit = read_json(tmp_path / "limits.json")["fair"]["*"]["limit"]
 
-    greedy = INDEX_METHODS["greedy"](Problem(np.eye(p), 2, CONFIG.statistic, CONFIG.baselines))
+    greedy = made("greedy", Problem(np.eye(p), 2, CONFIG.statistic))
     real = statistics(greedy, autoregression(PATHS, 300), None, rng)
     reached = average_run_length(*run_lengths(real, limit))
     # 3000 rows hold about 500 independent ones, so the limit itself is uncertain.
@@ -119,3 +120,25 @@ def test_limits_for_recorded_streams_allow_for_their_memory(tmp_path: Path) -> N
     single = rows[rng.integers(len(rows), size=(PATHS, 300))]
     naive = limit_for(statistics(greedy, single, None, rng), ARL0)
     assert average_run_length(*run_lengths(real, naive)) < 0.6 * ARL0
+
+
+def test_a_published_quantile_is_taken_over_whole_paths(tmp_path: Path) -> None:
+    """Paths that stop after an alarm would leave out what a quantile over all steps counts."""
+    MODEL.save(tmp_path / "streams.npz")
+    settings = CONFIG.calibration.model_copy(update={"arl0": ARL0, "paths": 40, "fresh_paths": 10})
+    job = CalibrateJob(
+        seed=1, unit="asmp", source="sim", method="asmp", m=M, protocols=["fair", "paper"],
+        statistic=CONFIG.statistic, options=CONFIG.options_of("asmp"), calibration=settings,
+        confidence=0.95, bootstrap=200, k=None, cells=None, propagate=False, places="first",
+        grid=[],
+    )  # fmt: skip
+    run_calibrate(job, tmp_path / "streams.npz", {}, tmp_path / "limits.json")
+    found = read_json(tmp_path / "limits.json")
+
+    steps = int(ARL0 * settings.horizon_factor)
+    paths = MODEL.in_control(40, steps, generator(1, "sim", "calibration"))
+    rng = generator(1, "asmp", "fair", "calibration")
+    whole = statistics(build("asmp"), paths, None, rng)
+    level = CONFIG.baselines.asmp.limit_level
+    assert found["paper"]["*"]["limit"] == pytest.approx(np.quantile(whole, level), rel=1e-9)
+    assert found["fair"]["*"]["limit"] == pytest.approx(limit_for(whole, ARL0), rel=0.1)

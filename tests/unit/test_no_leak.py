@@ -8,25 +8,26 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from made import made
 
 from causaldq.agent.checkpoint import Checkpoint
 from causaldq.agent.environment import Episodes, build_environment
 from causaldq.agent.learner import q_network
 from causaldq.agent.policy import LearnedPolicy
 from causaldq.agent.settings import TrainingSettings
-from causaldq.config import BaselineSettings, StatisticSettings
 from causaldq.methods.base import Method, Problem, Truth
 from causaldq.methods.local import LocalMethod
 from causaldq.methods.oracle_set import OracleSet
-from causaldq.methods.registry import INDEX_METHODS
+from causaldq.methods.registry import index_methods
 from causaldq.monitor import delays, statistics, step
+from causaldq.statistic import StatisticSettings
 from causaldq.streams.model import StreamModel
 
 P, M, N, STEPS = 7, 3, 3, 10
 NAMES = [
     "causal",
     "non_causal",
-    *(name for name, kind in INDEX_METHODS.items() if issubclass(kind, LocalMethod)),
+    *(name for name, kind in index_methods().items() if issubclass(kind, LocalMethod)),
 ]
 SEEDS = st.integers(0, 2**32 - 1)
 GARBAGE = st.sampled_from([np.nan, np.inf, -np.inf, 1e300, -7.0])
@@ -38,18 +39,16 @@ def test_all_local_policies_are_here() -> None:
 
 
 @pytest.fixture(scope="module")
-def a_method(
-    baselines: BaselineSettings, training_settings: Callable[..., TrainingSettings]
-) -> MakeMethod:
+def a_method(training_settings: Callable[..., TrainingSettings]) -> MakeMethod:
     """Makes a policy, learned ones with random weights large enough to react to what is read."""
 
     def make(name: str, dense: bool) -> Method[Any]:
         mixing = np.random.default_rng(1).standard_normal((P, P + 3))
         covariance = mixing @ mixing.T / P + 0.2 * np.eye(P) if dense else np.eye(P)
         statistic = StatisticSettings(decay=0.1, form="normalised", ridge=1e-6)
-        problem = Problem(covariance, M, statistic, baselines)
-        if name in INDEX_METHODS:
-            return INDEX_METHODS[name](problem)
+        problem = Problem(covariance, M, statistic)
+        if name in index_methods():
+            return made(name, problem)
         causal = name == "causal"
         settings = training_settings(m=M, method={"causal_state": causal})
         torch.manual_seed(3)
@@ -136,9 +135,9 @@ def test_the_truth_is_not_looked_at(a_method: MakeMethod, name: str) -> None:
     assert np.array_equal(statistics(method, paths, None, np.random.default_rng(4)), without[1].T)
 
 
-def test_the_oracle_needs_the_truth(baselines: BaselineSettings) -> None:
+def test_the_oracle_needs_the_truth() -> None:
     statistic = StatisticSettings(decay=0.1, form="normalised", ridge=1e-6)
-    oracle = OracleSet(Problem(np.eye(P), M, statistic, baselines))
+    oracle = OracleSet(Problem(np.eye(P), M, statistic))
     assert oracle.is_bound
     paths, rng = some_paths(1), np.random.default_rng(0)
     with pytest.raises(ValueError, match="truth"):

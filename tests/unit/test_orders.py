@@ -11,10 +11,9 @@ import numpy as np
 import pytest
 import yaml
 
-from causaldq.config import DiscoverySettings
 from causaldq.discovery.graph import Graph, is_acyclic
 from causaldq.discovery.orders import draw_graphs, parent_scores
-from causaldq.discovery.settings import OrderSettings, UncertaintySettings
+from causaldq.discovery.settings import DiscoverySettings, OrderSettings, UncertaintySettings
 from causaldq.discovery.uncertainty import possible_graphs
 from causaldq.streams.model import StreamModel
 from causaldq.types import Floats

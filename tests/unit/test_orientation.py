@@ -9,22 +9,22 @@ Noise: the widest relative standard error, at the smallest shift, is 2.5% with 1
 replications (1.3% with 4000), and the limit adds about half as much.
 """
 
-from pathlib import Path
 from typing import ClassVar, Literal
 
 import numpy as np
 import pytest
-import yaml
+from made import DEFAULTS
 
-from causaldq.config import BaselineSettings, StatisticSettings
 from causaldq.evaluation.calibration import limit_for
 from causaldq.methods.base import Method, Problem, State, Truth
+from causaldq.methods.build import build
 from causaldq.methods.greedy import Greedy
 from causaldq.methods.oracle_set import OracleSet
 from causaldq.methods.random import Random
 from causaldq.methods.tssrp import Tssrp
 from causaldq.monitor import delays, statistics
 from causaldq.shifts import shifted_streams
+from causaldq.statistic import StatisticSettings
 
 P, K, M = 50, 10, 12
 ARL0, CALIBRATION_STEPS, CHANGE, HORIZON = 200.0, 1000, 50, 200
@@ -38,13 +38,7 @@ class RandomMixture(Random):
 
 
 def a_problem() -> Problem:
-    defaults = yaml.safe_load((Path(__file__).parents[2] / "config" / "defaults.yaml").read_text())
-    return Problem(
-        np.eye(P),
-        M,
-        StatisticSettings(decay=0.08, form="normalised", ridge=1e-6),
-        BaselineSettings.model_validate(defaults["baselines"]),
-    )
+    return Problem(np.eye(P), M, StatisticSettings(decay=0.08, form="normalised", ridge=1e-6))
 
 
 def truth_for(method: Method[State], shifted: np.ndarray, delta: float) -> Truth | None:
@@ -89,7 +83,8 @@ def test_delays_are_those_of_independent_simulations(
     kind: type[Method[State]], blocks: int, expected: list[float]
 ) -> None:
     rng = np.random.default_rng(20250712)
-    method = kind(a_problem())
+    options = DEFAULTS["baselines"].get(kind.__name__.lower(), {})
+    method = build(kind, a_problem(), options)
     limit = a_limit(method, blocks, rng)
     measured = average_delays(method, blocks, limit, rng)
     print(f"{kind.__name__}: limit {limit:.2f}, delays {np.round(measured, 2).tolist()}")

@@ -9,19 +9,20 @@ import pandas as pd
 import pytest
 
 from causaldq.agent.environment import draw_episodes
-from causaldq.config import FlareSource, OwnSource, TepSource
 from causaldq.errors import DataError
 from causaldq.events import Events
 from causaldq.files import read_json
 from causaldq.jobs.fetch import run_fetch
 from causaldq.jobs.inject import run_inject
 from causaldq.jobs.prepare import read_flares, run_prepare, without_constant_streams
-from causaldq.jobs.settings import FetchJob, InjectJob, PrepareJob
+from causaldq.jobs.settings.data import FetchJob, PrepareJob
+from causaldq.jobs.settings.inject import InjectJob
 from causaldq.loading import load_config, merge
 from causaldq.methods.base import Method, State, Truth
 from causaldq.monitor import delays, event_delays
 from causaldq.plan import Plan
 from causaldq.shifts import InjectedSet, fixed_order, insert_anomaly, recorded_shift
+from causaldq.sources.settings import FlareSource, OwnSource, TepSource
 from causaldq.streams.model import Records, StreamModel
 from causaldq.types import Floats, Ints
 

@@ -7,13 +7,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from made import made
 
-from causaldq.config import BaselineSettings, StatisticSettings
 from causaldq.errors import ConfigError
 from causaldq.methods.base import Method, Problem
-from causaldq.methods.causal_sr import CausalSr, CausalSrState
-from causaldq.methods.registry import INDEX_METHODS
-from causaldq.methods.settings import CausalSrSettings
+from causaldq.methods.causal_sr import CausalSr, CausalSrSettings, CausalSrState
 from causaldq.monitor import delays, step
 from causaldq.root_cause import (
     cause_ranks,
@@ -23,6 +21,7 @@ from causaldq.root_cause import (
     summarise_ranks,
     suspicion,
 )
+from causaldq.statistic import StatisticSettings
 from causaldq.streams.model import StreamModel
 
 SETTINGS = CausalSrSettings(
@@ -44,8 +43,8 @@ def model() -> StreamModel:
 
 
 @pytest.fixture
-def method(model: StreamModel, baselines: BaselineSettings) -> CausalSr:
-    problem = Problem(model.covariance, M, STATISTIC, baselines, (model.effects != 0)[None])
+def method(model: StreamModel) -> CausalSr:
+    problem = Problem(model.covariance, M, STATISTIC, (model.effects != 0)[None])
     return CausalSr(problem, SETTINGS)
 
 
@@ -129,10 +128,10 @@ def test_more_readings_name_the_cause_better(model: StreamModel, method: CausalS
 
 
 @pytest.mark.parametrize("name", ["greedy", "tssrp", "tras", "asmp", "cmab", "random"])
-def test_every_method_suspects_what_it_saw_shift(baselines: BaselineSettings, name: str) -> None:
+def test_every_method_suspects_what_it_saw_shift(name: str) -> None:
     """Independent streams: the shifted one must come out on top, whatever the method."""
-    problem = Problem(np.eye(P), M, STATISTIC, baselines)
-    found: Method[Any] = INDEX_METHODS[name](problem)
+    problem = Problem(np.eye(P), M, STATISTIC)
+    found: Method[Any] = made(name, problem)
     rng = np.random.default_rng(1)
     state = found.start(50, None, rng)
     for _ in range(60):
@@ -141,9 +140,9 @@ def test_every_method_suspects_what_it_saw_shift(baselines: BaselineSettings, na
     assert (suspicion(found, state).argmax(axis=1) == 4).mean() > 0.9
 
 
-def test_a_bound_suspects_nothing(baselines: BaselineSettings) -> None:
-    problem = Problem(np.eye(P), M, STATISTIC, baselines)
-    found = INDEX_METHODS["full_observation"](problem)
+def test_a_bound_suspects_nothing() -> None:
+    problem = Problem(np.eye(P), M, STATISTIC)
+    found = made("full_observation", problem)
     with pytest.raises(ConfigError, match="FullObservation"):
         suspicion(found, found.start(1, None, np.random.default_rng(0)))
 

@@ -8,8 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chi2, kstest, multivariate_normal
 
-from causaldq.config import StatisticSettings
-from causaldq.statistic import Evidence, LocalStatistic, inverse_positive, posterior, solve_positive
+from causaldq.statistic import (
+    Evidence,
+    LocalStatistic,
+    StatisticSettings,
+    inverse_positive,
+    posterior,
+    solve_positive,
+)
 
 SEEDS = st.integers(0, 2**32 - 1)
 NORMALISED = StatisticSettings(decay=0.1, form="normalised", ridge=1e-10)

@@ -11,10 +11,10 @@ from scipy.stats import chisquare, kstest
 
 from causaldq.agent.environment import draw_episodes
 from causaldq.agent.settings import ShiftPlan
-from causaldq.config import SimulationSource
 from causaldq.seeds import generator
 from causaldq.setting import Case, Protocol
 from causaldq.shifts import InjectedSet, direction, inject, pattern, shifted_streams
+from causaldq.sources.settings import SimulationSource
 from causaldq.streams.model import StreamModel
 from causaldq.streams.simulation import random_weights, simulate, standardise
 

@@ -21,11 +21,11 @@ from causaldq.agent.checkpoint import (
 from causaldq.agent.learner import q_network
 from causaldq.agent.settings import TrainingSettings
 from causaldq.agent.train import Trained, train
-from causaldq.config import SimulationSource
 from causaldq.discovery.effects import propagation_effects
 from causaldq.discovery.graph import Graph
 from causaldq.errors import CausalDQError, CheckpointError
 from causaldq.files import sha256
+from causaldq.sources.settings import SimulationSource
 from causaldq.streams.model import StreamModel
 from causaldq.streams.simulation import simulate
 

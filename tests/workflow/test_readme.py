@@ -17,10 +17,9 @@ def test_adding_a_method_takes_the_file_and_the_line_of_the_readme(tmp_path: Pat
     (clone / file[0]).write_text(file[1])
     registry = clone / line[0]
     text = registry.read_text()
-    entry = "INDEX_METHODS: dict[str, type[Method[Any]]] = {\n"
+    entry = "NAMES = (\n"
     assert entry in text
-    imports = "from causaldq.methods.first import First\n"
-    registry.write_text(imports + text.replace(entry, entry + line[1]))
+    registry.write_text(text.replace(entry, entry + line[1]))
     snakemake(clone, "-j2", "--config", "profile=ci", "methods=[first,random,oracle_set]")
     table = pd.read_csv(clone / "results/ci/add.csv")
     first = table[table["method"] == "first"]

@@ -12,7 +12,7 @@ from snakemake.persistence import RECORD_FORMAT_VERSION
 
 sys.path.insert(0, str(Path(workflow.basedir) / "src"))
 
-from causaldq.code import code_hash
+from causaldq.code import job_hash
 from causaldq.errors import CausalDQError
 from causaldq.lineage.memory import Memory, reconcile
 from causaldq.lineage.records import Ledger
@@ -62,9 +62,10 @@ def as_argument(job):
     return job.as_argument()
 
 
-def code_of(script):
-    """Hash of the code a script runs: a change of it re-runs the rule, a comment does not."""
-    return code_hash(Path(workflow.basedir) / "scripts" / f"{script}.py")
+def code_of(script, job=None):
+    """Hash of the code a job runs: a change of it re-runs the job, a comment does not."""
+    path = Path(workflow.basedir) / "scripts" / f"{script}.py"
+    return job_hash(path, job.model_dump() if job else None)
 
 
 def streams_of(scenario):
@@ -94,16 +95,16 @@ def events_of(scenario):
     return [EVENTS.format(source=source)] if SETTINGS.scenarios[scenario].events else []
 
 
-def checkpoints_of(run):
-    """Checkpoints a run needs, by protocol."""
+def given_to(run):
+    """Files a run's method needs besides the streams, by name: networks by protocol."""
     return {
         protocol: CHECKPOINT.format(network=network.id)
         for protocol, network in PLAN.networks_of(run).items()
     }
 
 
-def checkpoint_arguments(run):
-    return " ".join(f"--checkpoint {p}={f}" for p, f in checkpoints_of(run).items())
+def given_arguments(run):
+    return " ".join(f"--given {name}={path}" for name, path in given_to(run).items())
 
 
 wildcard_constraints:

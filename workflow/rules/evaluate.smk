@@ -4,18 +4,18 @@
 rule calibrate:
     input:
         streams=lambda w: streams_of(PLAN.limits[w.limits].scenario),
-        checkpoints=lambda w: list(checkpoints_of(PLAN.limits[w.limits]).values()),
+        given=lambda w: list(given_to(PLAN.limits[w.limits]).values()),
     output:
         LIMITS,
     log:
         f"{LOGS}/calibrate/{{limits}}.log",
     params:
-        code=code_of("calibrate"),
+        code=lambda w: code_of("calibrate", PLAN.calibrate_job(w.limits)),
         settings=lambda w: as_argument(PLAN.calibrate_job(w.limits)),
-        checkpoints=lambda w: checkpoint_arguments(PLAN.limits[w.limits]),
+        given=lambda w: given_arguments(PLAN.limits[w.limits]),
     shell:
         "python scripts/calibrate.py --settings {params.settings:q}"
-        " --streams {input.streams} {params.checkpoints} --output {output} --log {log}"
+        " --streams {input.streams} {params.given} --output {output} --log {log}"
 
 
 rule evaluate:
@@ -23,39 +23,39 @@ rule evaluate:
         streams=lambda w: streams_of(PLAN.runs[w.run].scenario),
         injected=lambda w: INJECTED.format(scenario=PLAN.runs[w.run].scenario),
         limits=lambda w: LIMITS.format(limits=PLAN.limits_of(PLAN.runs[w.run])),
-        checkpoints=lambda w: list(checkpoints_of(PLAN.runs[w.run]).values()),
+        given=lambda w: list(given_to(PLAN.runs[w.run]).values()),
         events=lambda w: events_of(PLAN.runs[w.run].scenario),
     output:
         RUN,
     log:
         f"{LOGS}/evaluate/{{run}}.log",
     params:
-        code=code_of("evaluate"),
+        code=lambda w: code_of("evaluate", PLAN.evaluate_job(w.run)),
         settings=lambda w: as_argument(PLAN.evaluate_job(w.run)),
-        checkpoints=lambda w: checkpoint_arguments(PLAN.runs[w.run]),
+        given=lambda w: given_arguments(PLAN.runs[w.run]),
         events=lambda w, input: f"--events {input.events}" if input.events else "",
     shell:
         "python scripts/evaluate.py --settings {params.settings:q}"
         " --streams {input.streams} --injected {input.injected} --limits {input.limits}"
-        " {params.checkpoints} {params.events} --output {output} --log {log}"
+        " {params.given} {params.events} --output {output} --log {log}"
 
 
 rule policy:
     input:
         streams=lambda w: streams_of(PLAN.runs[w.run].scenario),
         limits=lambda w: LIMITS.format(limits=PLAN.limits_of(PLAN.runs[w.run])),
-        checkpoints=lambda w: list(checkpoints_of(PLAN.runs[w.run]).values()),
+        given=lambda w: list(given_to(PLAN.runs[w.run]).values()),
     output:
         POLICY,
     log:
         f"{LOGS}/policy/{{run}}.log",
     params:
-        code=code_of("policy"),
+        code=lambda w: code_of("policy", PLAN.policy_job(w.run)),
         settings=lambda w: as_argument(PLAN.policy_job(w.run)),
-        checkpoints=lambda w: checkpoint_arguments(PLAN.runs[w.run]),
+        given=lambda w: given_arguments(PLAN.runs[w.run]),
     shell:
         "python scripts/policy.py --settings {params.settings:q} --streams {input.streams}"
-        " --limits {input.limits} {params.checkpoints} --output {output} --log {log}"
+        " --limits {input.limits} {params.given} --output {output} --log {log}"
 
 
 rule aggregate:
@@ -91,9 +91,7 @@ rule showcase:
             {LIMITS.format(limits=PLAN.limits_of(run)) for run in PLAN.showcase_runs()}
         ),
         checkpoints=[
-            path
-            for run in PLAN.showcase_runs()
-            for path in checkpoints_of(run).values()
+            path for run in PLAN.showcase_runs() for path in given_to(run).values()
         ],
     output:
         watch=f"{RESULTS}/watch.csv",
@@ -102,7 +100,7 @@ rule showcase:
     log:
         f"{LOGS}/showcase.log",
     params:
-        code=code_of("showcase"),
+        code=lambda w: code_of("showcase", PLAN.showcase_job()),
         settings=lambda w: as_argument(PLAN.showcase_job()),
     shell:
         "python scripts/showcase.py --settings {params.settings:q} --streams {input.streams}"

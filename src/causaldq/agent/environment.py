@@ -10,9 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from causaldq.agent.reward import reward, reward_shares, with_overrides
-from causaldq.agent.settings import ShiftPlan, TrainingSettings
+from causaldq.agent.settings import RewardSettings, ShiftPlan, TrainingSettings
 from causaldq.agent.state import causal_state
-from causaldq.config import RewardSettings
 from causaldq.methods.local import LocalState, observe_local, start_local
 from causaldq.shifts import direction, fixed_order, pattern, recorded_shift, shifted_streams
 from causaldq.sources.prepare import resample

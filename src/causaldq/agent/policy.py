@@ -1,5 +1,7 @@
 """A trained network as a method: frozen, top-m, on observed values only."""
 
+from typing import ClassVar
+
 import numpy as np
 
 from causaldq.agent.checkpoint import Checkpoint
@@ -12,6 +14,8 @@ from causaldq.types import Ints
 
 class LearnedPolicy(LocalMethod):
     """Reads the m streams of largest Q."""
+
+    trained: ClassVar[bool] = True
 
     def __init__(self, problem: Problem, checkpoint: Checkpoint) -> None:
         super().__init__(problem, with_mean=checkpoint.effects is not None)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from causaldq.config import LearnedMethod, RewardSettings
+from causaldq.agent.settings import LearnedMethod, RewardSettings
 from causaldq.types import Bools, Floats, Ints
 
 

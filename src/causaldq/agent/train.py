@@ -16,8 +16,7 @@ from causaldq.agent.learner import Learner, Measured
 from causaldq.agent.network import Perceptron, top_streams
 from causaldq.agent.replay import Replay
 from causaldq.agent.resume import load_resume, resume_key, save_resume
-from causaldq.agent.settings import ShiftPlan, TrainingSettings
-from causaldq.config import LearnedMethod
+from causaldq.agent.settings import LearnedMethod, ShiftPlan, TrainingSettings
 from causaldq.discovery.graph import Graph, quality
 from causaldq.progress import Reporter
 from causaldq.seeds import generator

@@ -5,10 +5,11 @@ from functools import partial
 import numpy as np
 
 from causaldq.bench.measure import Measurement, ratios, seconds
-from causaldq.config import DiscoverySettings, SimulationSource
 from causaldq.discovery.algorithms import from_marks
 from causaldq.discovery.pc import pc
+from causaldq.discovery.settings import DiscoverySettings
 from causaldq.seeds import generator
+from causaldq.sources.settings import SimulationSource
 from causaldq.streams.simulation import simulate
 from causaldq.types import Floats
 

@@ -16,7 +16,8 @@ from causaldq.agent.settings import TrainingSettings
 from causaldq.bench.measure import Measurement, Target, seconds
 from causaldq.config import Config
 from causaldq.methods.base import Method, Problem, Truth
-from causaldq.methods.registry import INDEX_METHODS
+from causaldq.methods.build import build
+from causaldq.methods.registry import index_methods
 from causaldq.monitor import delays, step
 from causaldq.seeds import generator
 from causaldq.streams.model import StreamModel
@@ -24,7 +25,7 @@ from causaldq.types import Floats
 
 SIZES = (10, 30, 100, 300, 1000)
 STEPS = 15
-METHODS = (*INDEX_METHODS, "causal_dq", "non_causal")
+METHODS = (*index_methods(), "causal_dq", "non_causal")
 
 
 def scaling(config: Config, settings: TrainingSettings) -> list[Measurement]:
@@ -33,8 +34,8 @@ def scaling(config: Config, settings: TrainingSettings) -> list[Measurement]:
     for name in METHODS:
         taken: dict[int, list[float]] = {}
         for p in SIZES:
-            problem = Problem(a_covariance(p), p // 10, config.statistic, config.baselines)
-            taken[p], memory[name] = step_cost(build(name, problem, settings), problem)
+            problem = Problem(a_covariance(p), p // 10, config.statistic)
+            taken[p], memory[name] = step_cost(built(name, problem, config, settings), problem)
         typical = {p: median(times) for p, times in taken.items()}
         growth[name] = exponent(typical)
         steps.append(
@@ -71,10 +72,10 @@ def a_covariance(p: int) -> Floats:
     return np.asarray(covariance / np.outer(deviation, deviation))
 
 
-def build(name: str, problem: Problem, settings: TrainingSettings) -> Method[Any]:
+def built(name: str, problem: Problem, config: Config, settings: TrainingSettings) -> Method[Any]:
     """A method; learned ones have random weights, which cost the same."""
-    if name in INDEX_METHODS:
-        return INDEX_METHODS[name](problem)
+    if name in index_methods():
+        return build(index_methods()[name], problem, config.options_of(name))
     p, rng = problem.p, generator(3, "bench", name)
     inputs = (3 if name == "causal_dq" else 2) * p
     sizes = [inputs, *settings.agent.hidden, p]
@@ -126,10 +127,10 @@ def cell_cost(
     paths = model.in_control(n, change + 200, rng)
     shifted = np.argsort(rng.random((n, model.p)), axis=1) < settings.plan.k
     mean = 0.5 * shifted.astype(np.float64)
-    problem = Problem(model.covariance, settings.m, config.statistic, config.baselines)
+    problem = Problem(model.covariance, settings.m, config.statistic)
     taken: dict[str, list[float]] = {}
     for name in METHODS:
-        method = build(name, problem, settings)
+        method = built(name, problem, config, settings)
         truth = Truth(shifted, mean) if method.is_bound else None
         # A limit that is never reached: the most that a cell can cost.
         cell = partial(delays, method, paths, change, [mean], [truth], 1e6, rng)

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from causaldq.config import DiscoverySettings
 from causaldq.discovery.graph import Graph, is_acyclic
 from causaldq.discovery.pc import pc
+from causaldq.discovery.settings import DiscoverySettings
 from causaldq.errors import DiscoveryError
 from causaldq.streams.model import StreamModel
 from causaldq.types import Floats

@@ -1,10 +1,33 @@
-"""How the uncertainty of a causal graph is expressed."""
+"""How a causal graph is found, and how its uncertainty is expressed."""
 
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from causaldq.setting import Count, Settings
+from causaldq.setting import Count, Settings, Share
+
+
+class DiscoverySettings(Settings):
+    """How the causal graph is found on in-control rows."""
+
+    algorithm: Annotated[
+        Literal["pc", "fci", "ges", "direct_lingam", "ground_truth", "file"],
+        Field(description="causal-learn's algorithm, the simulation's own graph, or a given one"),
+    ]
+    file: Annotated[str | None, Field(description="CSV of edges, for `algorithm: file`")] = None
+    level: Annotated[Share, Field(description="significance level of the independence tests")]
+    max_directions: Annotated[
+        Count,
+        Field(description="admissible directions of undirected edges averaged in the effects"),
+    ]
+    low_tpr: Annotated[Share, Field(description="true edges that a graph of low quality keeps")]
+    low_fdr: Annotated[Share, Field(description="false ones among the edges of such a graph")]
+
+    @model_validator(mode="after")
+    def _file_given(self) -> Self:
+        if (self.algorithm == "file") != (self.file is not None):
+            raise ValueError("file goes with algorithm: file, and only with it")
+        return self
 
 
 class OrderSettings(Settings):

@@ -4,11 +4,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from causaldq.config import DiscoverySettings
 from causaldq.discovery.algorithms import check, discover
 from causaldq.discovery.graph import directions
 from causaldq.discovery.orders import draw_graphs
-from causaldq.discovery.settings import UncertaintySettings
+from causaldq.discovery.settings import DiscoverySettings, UncertaintySettings
 from causaldq.sources.prepare import block_bootstrap, block_length, memory
 from causaldq.streams.model import StreamModel
 from causaldq.types import Bools

@@ -10,7 +10,7 @@ import pandas as pd
 from causaldq.config import Config
 from causaldq.evaluation.statistics import among_best, estimate
 from causaldq.files import read_json
-from causaldq.jobs.settings import Cell
+from causaldq.jobs.settings.monitor import Cell
 from causaldq.methods.registry import is_bound
 from causaldq.plan import Plan
 from causaldq.seeds import generator

@@ -5,10 +5,28 @@ No policy looks at the limit, so one set of in-control statistics answers for al
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
+from pydantic import Field
 
+from causaldq.setting import Distinct, Positive, Settings, Share
 from causaldq.types import Bools, Floats, Ints
+
+
+class CalibrationSettings(Settings):
+    """How the alarm limit is set."""
+
+    arl0: Annotated[Positive, Field(description="wanted steps to a false alarm")]
+    nominal_level: Annotated[Share, Field(description="of the chi-square limit, `paper` protocol")]
+    paths: Annotated[int, Field(ge=10, description="in-control paths to set the limit")]
+    fresh_paths: Annotated[int, Field(ge=10, description="in-control paths to check it")]
+    horizon_factor: Annotated[
+        float, Field(gt=1, description="length of those paths, in units of arl0")
+    ]
+    arl0_grid: Annotated[
+        Distinct[Positive], Field(description="more run lengths, for delay against false alarms")
+    ]
 
 
 def run_lengths(statistics: Floats, limit: float) -> tuple[Ints, Bools]:

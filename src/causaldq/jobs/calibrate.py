@@ -15,7 +15,7 @@ from causaldq.evaluation.calibration import (
 )
 from causaldq.files import write_json
 from causaldq.jobs.method import build_method
-from causaldq.jobs.settings import CalibrateJob, Cell
+from causaldq.jobs.settings.monitor import CalibrateJob, Cell
 from causaldq.methods.base import Method, Truth
 from causaldq.monitor import statistics
 from causaldq.seeds import generator
@@ -30,25 +30,24 @@ from causaldq.shifts import (
 from causaldq.streams.model import StreamModel
 from causaldq.types import Floats
 
+Ceiling = Callable[[Floats], float]
 Limits = dict[str, dict[str, dict[str, Any]]]
 """By protocol and cell; the cell "*" stands for all. Each: the limit, the run length it reached
 with its interval, and a grid of limits by the run length they are meant for."""
 
 
-def run_calibrate(
-    job: CalibrateJob, streams: Path, checkpoints: dict[str, Path], output: Path
-) -> None:
+def run_calibrate(job: CalibrateJob, streams: Path, given: dict[str, Path], output: Path) -> None:
     """Set each protocol's limit on in-control paths, and measure ARL0 on fresh ones."""
     model = StreamModel.load(streams)
     limits: Limits = {}
     simulated: dict[tuple[Protocol, str], Simulated] = {}
     shared: Simulated | None = None
     for protocol in job.protocols:
-        method = build_method(job, protocol, model, checkpoints)
+        method = build_method(job, protocol, model, given)
         limits[protocol] = {}
         for cell in job.cells if job.cells is not None else [None]:
             paths = shared or Simulated(job, protocol, method, model, cell)
-            if model.records is None and not (checkpoints or method.is_bound):
+            if model.records is None and not (method.trained or method.is_bound):
                 # Without a network and without the truth, both protocols are the same run.
                 shared = paths
             key = cell.key if cell else "*"
@@ -79,16 +78,25 @@ class Simulated:
     def calibration(self) -> Floats:
         """To set limits."""
         longest = max(self.job.calibration.arl0, *self.job.grid, 0.0)
+        if "whole" in self.__dict__:
+            return self.whole
         return self._statistics(
             "calibration", self.job.calibration.paths, lambda seen: limit_at_most(seen, longest)
         )
+
+    @cached_property
+    def whole(self) -> Floats:
+        """The same with no path stopped, for limits that are not set by run lengths."""
+        return self._statistics("calibration", self.job.calibration.paths, None)
 
     @cached_property
     def fresh(self) -> Floats:
         """To check them."""
         return self._statistics("fresh", self.job.calibration.fresh_paths, lambda _: self.highest)
 
-    def _statistics(self, purpose: str, n: int, ceiling: Callable[[Floats], float]) -> Floats:
+    def _statistics(
+        self, purpose: str, n: int, ceiling: Callable[[Floats], float] | None
+    ) -> Floats:
         job, protocol = self.job, self.protocol
         steps = int(job.calibration.arl0 * job.calibration.horizon_factor)
         # The same in-control values for every method on a source; recorded rows that check a
@@ -105,7 +113,7 @@ class Simulated:
 def _limits(job: CalibrateJob, protocol: Protocol, simulated: Simulated) -> dict[str, Any]:
     settings = job.calibration
     if protocol == "paper":
-        limit = simulated.method.published_limit(lambda: simulated.calibration, settings)
+        limit = simulated.method.published_limit(lambda: simulated.whole, settings)
     else:
         limit = limit_for(simulated.calibration, settings.arl0)
     grid = {f"{arl0:g}": limit_for(simulated.calibration, arl0) for arl0 in job.grid}

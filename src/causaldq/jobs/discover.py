@@ -9,7 +9,7 @@ from causaldq.discovery.degrade import degraded
 from causaldq.discovery.effects import propagation_effects
 from causaldq.discovery.graph import Graph, quality
 from causaldq.files import write_arrays, write_json
-from causaldq.jobs.settings import DiscoverJob
+from causaldq.jobs.settings.discover import DiscoverJob
 from causaldq.seeds import generator
 from causaldq.streams.model import StreamModel
 

@@ -8,7 +8,7 @@ import numpy as np
 from causaldq.events import Events
 from causaldq.files import read_json, write_rows
 from causaldq.jobs.method import build_method
-from causaldq.jobs.settings import Cell, EvaluateJob
+from causaldq.jobs.settings.monitor import Cell, EvaluateJob
 from causaldq.methods.base import Method, Truth
 from causaldq.monitor import delays, event_delays
 from causaldq.seeds import generator
@@ -27,7 +27,7 @@ def run_evaluate(
     streams: Path,
     injected: Path,
     limits: Path,
-    checkpoints: dict[str, Path],
+    given: dict[str, Path],
     events: Path | None,
     output: Path,
 ) -> None:
@@ -40,7 +40,7 @@ def run_evaluate(
     known = read_json(limits)
     rows: list[dict[str, object]] = []
     for protocol in job.protocols:
-        method = build_method(job, protocol, model, checkpoints)
+        method = build_method(job, protocol, model, given)
         by_limit: dict[str, list[Cell]] = {}
         for cell in job.cells:
             key = cell.key if cell.key in known[protocol] else "*"
@@ -73,7 +73,7 @@ def run_evaluate(
                 for replication in range(len(outcome.delay))
             ]
     if job.events and events is not None and "fair" in job.protocols:
-        method = build_method(job, "fair", model, checkpoints)
+        method = build_method(job, "fair", model, given)
         if not method.is_bound:
             rows += _events(job, method, Events.load(events), known["fair"]["*"]["limit"])
     write_rows(output, RUN_COLUMNS, rows)

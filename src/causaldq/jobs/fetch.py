@@ -3,12 +3,12 @@
 import sys
 from pathlib import Path
 
-from causaldq.config import FlareSource, TepSource
 from causaldq.errors import DataError
 from causaldq.files import sha256, write_json
-from causaldq.jobs.settings import FetchJob
+from causaldq.jobs.settings.data import FetchJob
 from causaldq.sources.catalogue import Catalogue, read_catalogue
 from causaldq.sources.fetch import Fetched, Source, fetch, given
+from causaldq.sources.settings import FlareSource, TepSource
 
 RIETH_IN_CONTROL = ["TEP_FaultFree_Training.RData", "TEP_FaultFree_Testing.RData"]
 RIETH_FAULTY = ["TEP_Faulty_Testing.RData"]

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from causaldq.errors import DataError
-from causaldq.jobs.settings import InjectJob
+from causaldq.jobs.settings.inject import InjectJob
 from causaldq.seeds import generator
 from causaldq.shifts import InjectedSet, fixed_order, inject, insert_anomaly
 from causaldq.streams.model import StreamModel

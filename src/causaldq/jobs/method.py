@@ -3,20 +3,26 @@
 from pathlib import Path
 from typing import Any
 
-from causaldq.jobs.settings import MonitorSettings
+from causaldq.files import read_arrays
+from causaldq.jobs.settings.monitor import MonitorSettings
 from causaldq.methods.base import Method, Problem
-from causaldq.methods.registry import INDEX_METHODS
+from causaldq.methods.build import build, method_class
 from causaldq.setting import Protocol
 from causaldq.streams.model import StreamModel
 
+GRAPHS = "graphs"
+"""Possible causal graphs among the files given; the others are networks, by protocol."""
+
 
 def build_method(
-    job: MonitorSettings, protocol: Protocol, model: StreamModel, checkpoints: dict[str, Path]
+    job: MonitorSettings, protocol: Protocol, model: StreamModel, given: dict[str, Path]
 ) -> Method[Any]:
     """The method, with its network if it is a learned one."""
-    problem = Problem(model.covariance, job.m, job.statistic, job.baselines)
-    if job.method in INDEX_METHODS:
-        return INDEX_METHODS[job.method](problem)
+    graphs = read_arrays(given[GRAPHS], GRAPHS)[GRAPHS] if GRAPHS in given else None
+    problem = Problem(model.covariance, job.m, job.statistic, graphs)
+    kind = method_class(job.method)
+    if kind is not None:
+        return build(kind, problem, job.options)
     from causaldq.agent.checkpoint import load_checkpoint
     from causaldq.agent.policy import LearnedPolicy
 
@@ -28,4 +34,4 @@ def build_method(
             "statistic": job.statistic.model_dump(),
         },
     }
-    return LearnedPolicy(problem, load_checkpoint(checkpoints[protocol], expected))
+    return LearnedPolicy(problem, load_checkpoint(given[protocol], expected))

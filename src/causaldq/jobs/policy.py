@@ -4,12 +4,12 @@ from pathlib import Path
 
 from causaldq.files import read_json
 from causaldq.follow import write_policy
-from causaldq.jobs.settings import PolicyJob
+from causaldq.jobs.settings.monitor import PolicyJob
 
 
 def run_policy(
-    job: PolicyJob, streams: Path, limits: Path, checkpoints: dict[str, Path], output: Path
+    job: PolicyJob, streams: Path, limits: Path, given: dict[str, Path], output: Path
 ) -> None:
     """Put a method, its limit and its network into one file."""
     limit = read_json(limits)["fair"]["*"]["limit"]
-    write_policy(job, streams, limit, checkpoints.get("fair"), output)
+    write_policy(job, streams, limit, given.get("fair"), output)

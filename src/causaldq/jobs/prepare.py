@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from causaldq.config import FlareSource, OwnSource, TepSource
 from causaldq.errors import DataError
 from causaldq.events import Events
 from causaldq.files import read_json, sha256, write_json
-from causaldq.jobs.settings import PrepareJob
+from causaldq.jobs.settings.data import PrepareJob
 from causaldq.seeds import generator
 from causaldq.sources import flares, surrogate, tep
 from causaldq.sources.own import read_own
 from causaldq.sources.prepare import block_length, estimate_covariance, fit_scale, varying
+from causaldq.sources.settings import FlareSource, OwnSource, TepSource
 from causaldq.sources.tables import write_table
 from causaldq.streams.model import Records, StreamModel
 from causaldq.types import Floats

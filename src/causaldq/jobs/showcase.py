@@ -10,7 +10,7 @@ import pandas as pd
 from causaldq.evaluation.statistics import estimate
 from causaldq.files import read_json, write_csv
 from causaldq.jobs.method import build_method
-from causaldq.jobs.settings import ShowcaseJob
+from causaldq.jobs.settings.monitor import ShowcaseJob
 from causaldq.methods.base import Method, Truth
 from causaldq.monitor import delays, step
 from causaldq.plan import Network, Run
@@ -43,7 +43,8 @@ class Stage:
         if run.seed is not None:
             name = Network(run, protocol).id
             networks = {protocol: self.checkpoints[name]}
-        settings = self.job.model_copy(update={"method": run.method})
+        options = next(shown.options for shown in self.job.runs if shown.method == run.method)
+        settings = self.job.model_copy(update={"method": run.method, "options": options})
         return build_method(settings, protocol, self.model, networks)
 
     def limit(self, run: Run, protocol: Protocol, arl0: float, delta: float) -> float:

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from causaldq.files import write_json
-from causaldq.jobs.settings import SimulateJob
+from causaldq.jobs.settings.data import SimulateJob
 from causaldq.seeds import generator
 from causaldq.streams.simulation import simulate
 

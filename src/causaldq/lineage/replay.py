@@ -103,7 +103,8 @@ class _Tree:
     @staticmethod
     def _hash(tree: Path, record: Record) -> str | None:
         """Hash of the code behind a job's script in a tree, by that tree's own reckoning."""
-        ask = f"from causaldq.code import *; print(code_hash(Path({record.script!r})))"
+        job = f"Path({record.script!r}), {record.settings!r}"
+        ask = f"from pathlib import Path; from causaldq.code import *; print(job_hash({job}))"
         done = subprocess.run(
             [sys.executable, "-c", ask],
             cwd=tree,

@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 import yaml
 
-from causaldq.code import code_hash
+from causaldq.code import job_hash
 from causaldq.errors import DataError
 from causaldq.lineage.changes import changed_settings, described
 from causaldq.lineage.planned import PlannedJob, planned_jobs
@@ -94,7 +94,6 @@ def _check(ledger: Ledger, jobs: dict[str, PlannedJob]) -> Iterator[Finding]:
         for name, job in jobs.items()
         if same_command(job.command, record.command)
     }
-    codes: dict[str, str] = {}
     for name in sorted(set(jobs) | set(ledger.products())):
         found, record = ledger.hash(name), ledger.makers.get(name)
         if found is None:
@@ -108,7 +107,7 @@ def _check(ledger: Ledger, jobs: dict[str, PlannedJob]) -> Iterator[Finding]:
         elif name not in jobs:
             if not _needs_what_is_not_here(record):
                 yield Finding("stale", name, NOT_ASKED_FOR)
-        elif why := _stale(ledger, record, jobs[name], codes):
+        elif why := _stale(ledger, record, jobs[name]):
             yield Finding("stale", name, why)
     for name, why in ledger.broken.items():
         yield Finding("changed", name, why)
@@ -121,13 +120,11 @@ def _needs_what_is_not_here(record: Record) -> bool:
     return record.rule == "document" and shutil.which("latexmk") is None
 
 
-def _stale(ledger: Ledger, record: Record, job: PlannedJob, codes: dict[str, str]) -> str | None:
+def _stale(ledger: Ledger, record: Record, job: PlannedJob) -> str | None:
     """Why a job would now give something else; None if it would not."""
     if not same_command(record.command, job.command):
         return _other_command(record, job)
-    if record.script not in codes:
-        codes[record.script] = code_hash(ledger.root / record.script)
-    if record.code.hash != codes[record.script]:
+    if record.code.hash != job_hash(ledger.root / record.script, record.settings):
         commit = (record.code.commit or "no commit")[:7]
         return f"made by other code than that of {record.script} now (then at {commit})"
     for name, known in record.inputs.items():

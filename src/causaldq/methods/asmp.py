@@ -5,22 +5,36 @@ within-and-between profile correlation. Technometrics 65(3), 375-387.
 """
 
 from collections.abc import Callable
+from typing import Annotated, ClassVar
 
 import numpy as np
+from pydantic import Field
 
-from causaldq.config import CalibrationSettings
+from causaldq.evaluation.calibration import CalibrationSettings
 from causaldq.methods.base import Method, Problem, Truth, top
 from causaldq.methods.profiles import PhaseOne
 from causaldq.methods.tras import LocalCusums, start_cusums
+from causaldq.setting import Positive, Settings, Share
 from causaldq.types import Floats, Ints
+
+
+class AsmpSettings(Settings):
+    """Adaptive sampling for multi-profile monitoring."""
+
+    shift: Annotated[Positive, Field(description="u, shift looked for, in deviations")]
+    limit_level: Annotated[
+        Share, Field(description="quantile of in-control statistics that is its published limit")
+    ]
 
 
 class Asmp(Method[LocalCusums]):
     """Reads the m largest local CUSUMs and alarms on their norm under the correlation."""
 
-    def __init__(self, problem: Problem) -> None:
+    options: ClassVar[type[Settings]] = AsmpSettings
+
+    def __init__(self, problem: Problem, settings: AsmpSettings) -> None:
         super().__init__(problem)
-        self.settings = problem.baselines.asmp
+        self.settings = settings
         self.phase_one = PhaseOne.of_scalars(problem.covariance)
         ridge = problem.statistic.ridge * np.eye(problem.p)
         self.factor = np.linalg.cholesky(self.phase_one.correlation + ridge)

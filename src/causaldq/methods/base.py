@@ -14,8 +14,9 @@ from typing import Any, ClassVar, Generic, Self, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from causaldq.config import BaselineSettings, CalibrationSettings, StatisticSettings
-from causaldq.evaluation.calibration import limit_for
+from causaldq.evaluation.calibration import CalibrationSettings, limit_for
+from causaldq.setting import Settings
+from causaldq.statistic import StatisticSettings
 from causaldq.types import Bools, Floats, Ints
 
 
@@ -28,7 +29,6 @@ class Problem:
     m: int
     """Sensors."""
     statistic: StatisticSettings
-    baselines: BaselineSettings
     graphs: Bools | None = None
     """(g, p, p), equally likely acyclic causal graphs; entry [i, j] says that i causes j."""
 
@@ -89,8 +89,14 @@ S = TypeVar("S", bound=State)
 class Method(ABC, Generic[S]):
     """Chooses m streams to read, and turns what was read into an alarm statistic."""
 
+    options: ClassVar[type[Settings] | None] = None
+    """Settings of its own, the constructor's second argument; None if it has none."""
+
     is_bound: ClassVar[bool] = False
     """True if the method uses the truth: a yardstick, not a competitor."""
+
+    trained: ClassVar[bool] = False
+    """True if the method was trained for one of the protocols, and may differ between them."""
 
     limit_depends_on_shift: ClassVar[bool] = False
     """True for a bound whose statistic knows the shift: it needs a limit for each."""

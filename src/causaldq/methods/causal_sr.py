@@ -17,9 +17,10 @@ the information expected of the next reading.
 """
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal, Self
 
 import numpy as np
+from pydantic import Field, model_validator
 
 from causaldq.discovery.signatures import (
     Hypotheses,
@@ -32,13 +33,45 @@ from causaldq.discovery.signatures import (
 )
 from causaldq.errors import ConfigError
 from causaldq.methods.base import Method, Problem, State, Truth
-from causaldq.methods.settings import CausalSrSettings
+from causaldq.setting import Positive, Settings
 from causaldq.types import Bools, Floats, Ints
 
 GraphNeed = Literal["estimated", "known", "none"]
 
 TIE = 1e-9
 """Relative size of the noise that breaks ties between equally informative streams."""
+
+
+class CausalSrSettings(Settings):
+    """The Shiryaev-Roberts mixture over root causes."""
+
+    deltas: Annotated[
+        list[Positive], Field(min_length=1, description="shift sizes looked for, in deviations")
+    ]
+    delta_prior: Annotated[
+        list[Positive] | None,
+        Field(description="weight of each size, up and down alike; null: all the same"),
+    ]
+    graph_free: Annotated[
+        float,
+        Field(ge=0, lt=1, description="prior share of the signatures that need no graph"),
+    ]
+    prune: Annotated[
+        float,
+        Field(ge=0, lt=1, description="a cause below this share of all weight draws no sensor"),
+    ]
+    order_seed: Annotated[
+        int, Field(ge=0, description="of the order that the control `random_order` draws")
+    ]
+
+    @model_validator(mode="after")
+    def _one_weight_a_size(self) -> Self:
+        if self.delta_prior is not None and len(self.delta_prior) != len(self.deltas):
+            raise ValueError(
+                f"delta_prior has {len(self.delta_prior)} weights for {len(self.deltas)} deltas;"
+                " give one each, or null"
+            )
+        return self
 
 
 @dataclass(frozen=True)
@@ -51,6 +84,8 @@ class CausalSrState(State):
 
 class CausalSr(Method[CausalSrState]):
     """Root causes by graphs that are uncertain, with a share of signatures that need none."""
+
+    options: ClassVar[type[Settings]] = CausalSrSettings
 
     graph: ClassVar[GraphNeed] = "estimated"
     """What `Problem.graphs` should hold for it."""

@@ -6,13 +6,21 @@ on Artificial Intelligence 33(1), 5733-5740.
 """
 
 from dataclasses import dataclass
+from typing import Annotated, ClassVar
 
 import numpy as np
+from pydantic import Field
 
-from causaldq.config import StatisticSettings
 from causaldq.methods.base import Method, Problem, State, Truth, top
-from causaldq.statistic import Evidence, LocalStatistic, posterior
+from causaldq.setting import Settings, Share
+from causaldq.statistic import Evidence, LocalStatistic, StatisticSettings, posterior
 from causaldq.types import Floats, Ints
+
+
+class CmabSettings(Settings):
+    """Combinatorial multi-armed bandit."""
+
+    decay: Annotated[Share, Field(description="lambda, the share of memory lost at each step")]
 
 
 @dataclass(frozen=True)
@@ -31,9 +39,11 @@ class CmabState(State):
 class Cmab(Method[CmabState]):
     """Ranks streams by |mu_i| + sqrt(gamma_n V_ii); alarms on mu' V^-1 mu."""
 
-    def __init__(self, problem: Problem) -> None:
+    options: ClassVar[type[Settings]] = CmabSettings
+
+    def __init__(self, problem: Problem, settings: CmabSettings) -> None:
         super().__init__(problem)
-        self.settings = problem.baselines.cmab
+        self.settings = settings
         own = StatisticSettings(
             decay=self.settings.decay, form="raw", ridge=problem.statistic.ridge
         )

@@ -1,15 +1,30 @@
 """Greedy: read the streams that look most shifted, with a credit for those long unread."""
 
-import numpy as np
+from typing import Annotated, ClassVar
 
-from causaldq.methods.base import top
+import numpy as np
+from pydantic import Field
+
+from causaldq.methods.base import Problem, top
 from causaldq.methods.local import LocalMethod, LocalState
+from causaldq.setting import NotNegative, Settings
 from causaldq.types import Ints
+
+
+class GreedySettings(Settings):
+    """How curious it is."""
+
+    bonus: Annotated[NotNegative, Field(description="credit a step a stream goes unobserved")]
 
 
 class Greedy(LocalMethod):
     """Ranks streams by Lambda_i + bonus * Y_i."""
 
+    options: ClassVar[type[Settings]] = GreedySettings
+
+    def __init__(self, problem: Problem, settings: GreedySettings) -> None:
+        super().__init__(problem)
+        self.bonus = settings.bonus
+
     def choose(self, state: LocalState, rng: np.random.Generator) -> Ints:
-        bonus = self.problem.baselines.exploration_bonus
-        return top(state.contributions + bonus * state.unobserved, self.problem.m, rng)
+        return top(state.contributions + self.bonus * state.unobserved, self.problem.m, rng)

@@ -5,12 +5,26 @@ process monitoring. Technometrics 57(3), 305-319.
 """
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
+from pydantic import Field
 
 from causaldq.methods.base import Method, Problem, State, Truth, top
+from causaldq.setting import Count, NotNegative, Positive, Settings
 from causaldq.types import Floats, Ints
+
+
+class TrasSettings(Settings):
+    """Top-r adaptive sampling on local CUSUMs."""
+
+    shift: Annotated[Positive, Field(description="u, shift looked for, in deviations")]
+    compensation: Annotated[
+        NotNegative, Field(description="Delta, credit a step a stream goes unobserved")
+    ]
+    summed_streams: Annotated[
+        Count | None, Field(description="r, streams summed in the alarm; null: one a sensor")
+    ]
 
 
 @dataclass(frozen=True)
@@ -50,11 +64,13 @@ def sum_of_largest(values: Floats, count: int) -> Floats:
 class Tras(Method[LocalCusums]):
     """Reads the m largest local CUSUMs and alarms on the sum of the r largest."""
 
+    options: ClassVar[type[Settings]] = TrasSettings
+
     publishes_run_length: ClassVar[bool] = True
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: Problem, settings: TrasSettings) -> None:
         super().__init__(problem)
-        self.settings = problem.baselines.tras
+        self.settings = settings
         self.deviation: Floats = np.sqrt(np.diag(problem.covariance))
 
     def start(self, n: int, truth: Truth | None, rng: np.random.Generator) -> LocalCusums:

@@ -5,13 +5,24 @@ high-dimensional data under sampling control. Technometrics 65(1), 33-43; arXiv 
 """
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
+from pydantic import Field
 
 from causaldq.methods.base import Method, Problem, State, Truth, top
 from causaldq.methods.tras import sum_of_largest
+from causaldq.setting import Count, Positive, Settings
 from causaldq.types import Floats, Ints
+
+
+class TssrpSettings(Settings):
+    """Thompson sampling on Shiryaev-Roberts-Pollak statistics."""
+
+    shift: Annotated[Positive, Field(description="mu1, shift looked for, in deviations")]
+    summed_streams: Annotated[
+        Count | None, Field(description="r, streams summed in the alarm; null: one a sensor")
+    ]
 
 
 @dataclass(frozen=True)
@@ -37,11 +48,13 @@ def log_sum(first: Floats, second: Floats | float) -> Floats:
 class Tssrp(Method[TssrpState]):
     """Reads the m largest local statistics and alarms on the sum of the r largest logs."""
 
+    options: ClassVar[type[Settings]] = TssrpSettings
+
     publishes_run_length: ClassVar[bool] = True
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: Problem, settings: TssrpSettings) -> None:
         super().__init__(problem)
-        self.settings = problem.baselines.tssrp
+        self.settings = settings
         self.deviation: Floats = np.sqrt(np.diag(problem.covariance))
 
     def start(self, n: int, truth: Truth | None, rng: np.random.Generator) -> TssrpState:

@@ -9,13 +9,14 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
 
-from causaldq.config import Config, SimulationSource
+from causaldq.config import Config
 from causaldq.evaluation.calibration import limit_for
 from causaldq.methods.base import Problem
 from causaldq.methods.greedy import Greedy
 from causaldq.monitor import statistics, step
 from causaldq.report.figures import save
 from causaldq.seeds import generator
+from causaldq.sources.settings import SimulationSource
 from causaldq.streams.simulation import simulate
 
 
@@ -28,7 +29,7 @@ def draw_overview(
     if not isinstance(wanted, SimulationSource):
         raise TypeError(f"{source} is not simulated")
     model = simulate(wanted, rng)
-    method = Greedy(Problem(model.covariance, m, config.statistic, config.baselines))
+    method = Greedy(Problem(model.covariance, m, config.statistic), config.baselines.greedy)
     limit = limit_for(
         statistics(method, model.in_control(200, 800, rng), None, rng), config.calibration.arl0
     )

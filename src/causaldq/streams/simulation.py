@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from causaldq.config import SimulationSource
+from causaldq.sources.settings import SimulationSource
 from causaldq.streams.model import StreamModel
 from causaldq.types import Floats
 

@@ -1,54 +1,10 @@
-"""What each job is given: its share of the settings."""
+"""What jobs that run a method are given."""
 
-from causaldq.config import (
-    BaselineSettings,
-    CalibrationSettings,
-    DiscoverySettings,
-    FlareSource,
-    OwnSource,
-    SimulationSource,
-    StatisticSettings,
-    TepSource,
-)
-from causaldq.setting import Case, GraphQualities, Places, Protocol, Settings
+from typing import Any
 
-
-class SimulateJob(Settings):
-    seed: int
-    source: str
-    simulation: SimulationSource
-
-
-class FetchJob(Settings):
-    source: str
-    wanted: TepSource | FlareSource
-
-
-class PrepareJob(Settings):
-    seed: int
-    source: str
-    wanted: TepSource | FlareSource | OwnSource
-
-
-class InjectJob(Settings):
-    seed: int
-    scenario: str
-    m: int
-    k: int
-    protocols: list[Protocol]
-    places: Places
-    cases: list[Case]
-    propagate: bool
-    replications: int
-    in_control_steps: int
-    horizon: int
-
-
-class DiscoverJob(Settings):
-    seed: int
-    source: str
-    discovery: DiscoverySettings
-    quality: GraphQualities
+from causaldq.evaluation.calibration import CalibrationSettings
+from causaldq.setting import Case, Places, Protocol, Settings
+from causaldq.statistic import StatisticSettings
 
 
 class Cell(Settings):
@@ -75,7 +31,8 @@ class MonitorSettings(Settings):
     m: int
     protocols: list[Protocol]
     statistic: StatisticSettings
-    baselines: BaselineSettings
+    options: dict[str, Any]
+    """Of the method itself."""
 
 
 class CalibrateJob(MonitorSettings):
@@ -113,12 +70,13 @@ class PolicyJob(MonitorSettings):
 
 class ShowcaseRun(Settings):
     method: str
+    options: dict[str, Any]
     seed: int | None
     """Training seed of a learned method."""
 
 
 class ShowcaseJob(MonitorSettings):
-    """One scenario looked at more closely; `method` is set by the job for each run."""
+    """One scenario looked at more closely; method and options are set by the job for each run."""
 
     scenario: str
     runs: list[ShowcaseRun]

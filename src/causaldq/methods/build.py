@@ -1,0 +1,30 @@
+"""A method from its name: the class of that name, in the file of that name.
+
+Jobs come here rather than to the registry, so that a new method is no change to the others:
+what a job runs is the file of its own method, and what that imports.
+"""
+
+from collections.abc import Mapping
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+from causaldq.methods.base import Method, Problem
+
+
+def method_class(name: str) -> type[Method[Any]] | None:
+    """`OracleSet` of oracle_set.py; None if there is no such file."""
+    place = f"causaldq.methods.{name}"
+    if find_spec(place) is None:
+        return None
+    kind: type[Method[Any]] = getattr(
+        import_module(place), "".join(part.capitalize() for part in name.split("_"))
+    )
+    return kind
+
+
+def build(kind: type[Method[Any]], problem: Problem, options: Mapping[str, Any]) -> Method[Any]:
+    """The method with settings of its own, if it has any."""
+    if kind.options is None:
+        return kind(problem)
+    return kind(problem, kind.options.model_validate(options))  # type: ignore[call-arg]
