@@ -20,7 +20,7 @@ COLUMNS = [
     "table", "setting", "p", "m", "k", "sigma", "delta", "delta_train", "method", "protocol",
     "n_rep", "n_seeds", "add", "se", "ci_low", "ci_high", "censored", "false_alarm", "limit",
     "arl0", "published_add", "published_se", "source",
-    "arl0_low", "arl0_high", "among_best", "way_to_oracle", "scenario", "files",
+    "arl0_low", "arl0_high", "among_best", "among_published", "way_to_oracle", "scenario", "files",
 ]  # fmt: skip
 """The contract with everything downstream; the last row of names is ours beyond it."""
 
@@ -90,6 +90,7 @@ def aggregate(gathered: Gathered, published: pd.DataFrame) -> pd.DataFrame:
     """The tidy table of delays under injected shifts."""
     config = gathered.config
     raw = gathered.delays[gathered.delays["event"].isna()]
+    in_print = set(published["method"])
     rows = []
     for cell, group in raw.groupby(CELL, sort=False):
         named = dict(zip(CELL, cell, strict=True))
@@ -99,11 +100,14 @@ def aggregate(gathered: Gathered, published: pd.DataFrame) -> pd.DataFrame:
             for method, part in group.groupby("method")
         }
         rivals = {name: d for name, d in delays.items() if not is_bound(name)}
-        best = among_best(rivals, 1.0 - config.evaluation.confidence)
+        compared = {name: d for name, d in rivals.items() if name in in_print}
+        level = 1.0 - config.evaluation.confidence
+        best, best_in_print = among_best(rivals, level), among_best(compared, level)
         for method in config.methods_of(str(named["scenario"])):
             part = group[group["method"] == method]
             row = _describe(gathered, named, method, part, delays)
             row |= {"among_best": int(method in best)}
+            row |= {"among_published": int(method in best_in_print)}
             scenario = config.scenarios[str(named["scenario"])]
             for table in (scenario.table, *scenario.also):
                 beside = _published(row | {"table": table}, published)

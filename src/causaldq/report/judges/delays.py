@@ -41,16 +41,15 @@ def shortest(
     *,
     tables: list[str],
     deltas: list[float] | None = None,
-    among: list[str] | None = None,
+    of_the_paper: bool = False,
 ) -> Judgement:
     """Causal DQ is the shortest in every cell with a shift, or cannot be told from the shortest.
 
-    Of all that compete, by the paired tests behind add.csv; or `among` some of them.
+    Of all that compete, or of the methods `of_the_paper`, by the paired tests behind add.csv.
     """
     seen = all_beside(tidy, published_cells(tidy, tables, deltas))
-    if among is not None:
-        confidence = tidy.config.evaluation.confidence
-        return Judgement([_rank_among(cell, among, confidence) for cell in seen])
+    if of_the_paper:
+        return Judgement([rank(cell, of_the_paper=True) for cell in seen])
     notes: dict[str, str] = {
         protocol: _standing([cell for cell in seen if cell.protocol == protocol])
         for protocol in tidy.config.protocols
@@ -58,41 +57,29 @@ def shortest(
     return Judgement([rank(cell) for cell in seen], notes=notes)
 
 
-def rank(seen: Seen) -> Piece:
-    """Whether Causal DQ is among the shortest of a cell.
+def rank(seen: Seen, *, of_the_paper: bool = False) -> Piece:
+    """Whether Causal DQ is among the shortest of a cell, of all or of the paper's own methods.
 
     A cell in which no method can be told from another says nothing.
     """
     if not seen.has(OURS):
         return seen.absent(OURS)
-    rivals = seen.rivals()
+    rivals, tested = seen.rivals(), "among_best"
+    if of_the_paper:
+        rivals = {method: row for method, row in rivals.items() if method in PAPER_METHODS}
+        tested = "among_published"
+    if len(rivals) < 2:
+        return seen.absent(*PAPER_METHODS)
     detail = delay_text(rivals[OURS])
     if (best := _best(rivals)) != OURS:
         detail += f"; shortest {delay_text(rivals[best])}"
-    if all(row["among_best"] for row in rivals.values()):
+    if all(row[tested] for row in rivals.values()):
         return seen.piece("open", f"{detail}; none of {len(rivals)} methods differs clearly")
-    return seen.piece("for" if rivals[OURS]["among_best"] else "against", detail)
+    return seen.piece("for" if rivals[OURS][tested] else "against", detail)
 
 
 def _best(rows: dict[str, Row]) -> str:
     return min(rows, key=lambda method: float(rows[method]["add"]))
-
-
-def _rank_among(seen: Seen, methods: list[str], confidence: float) -> Piece:
-    """The same among some methods.
-
-    The paired tests are of all methods together. If they leave Causal DQ out and another one
-    has the smallest mean of these, the two are compared with each other.
-    """
-    piece = rank(seen)
-    present = {method: row for method, row in seen.rivals().items() if method in methods}
-    if piece.outcome in ("open", "missing") or len(present) < 2:
-        return piece if len(present) > 1 else seen.absent(*methods)
-    best = _best(present)
-    if piece.outcome == "for" or best == OURS:
-        return seen.piece("for", delay_text(present[OURS]))
-    lost = compare(seen, best, OURS, 0.0, confidence)
-    return seen.piece("against" if lost.outcome == "for" else "open", lost.detail)
 
 
 def _standing(cells: list[Seen]) -> str:
