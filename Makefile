@@ -33,6 +33,7 @@ latex:
 reproduce: environment latex  ## run the pipeline; CONFIG=paper for the whole paper
 	@$(BIN)/snakemake --cores all --config profile=$(CONFIG)
 	@echo; cat results/$(CONFIG)/headline.md
+	@echo "Read first: results/$(CONFIG)/overview.html"
 	@echo "Results: results/$(CONFIG)/  (report.html, paper.pdf, add.csv, tables/, figures/, notebooks/)"
 
 lint: environment

@@ -1,10 +1,14 @@
 """Summaries and tables say what the numbers behind them say."""
 
+import json
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from causaldq.evaluation.training import epochs_to_final, summarise, verdict
+from causaldq.report.front_page import opening
 from causaldq.report.tables import delay_table, training_table
 from causaldq.report.text import headline
 
@@ -145,3 +149,15 @@ def test_a_training_table_has_a_row_for_each_agent() -> None:
     )
     text = training_table(summary)
     assert "Causal DQ & 90 & 6.0 & 0.90 & 0.50 & 100\\% \\\\" in text
+
+
+NOTEBOOKS = sorted((Path(__file__).parents[2] / "notebooks").glob("*.ipynb"))
+
+
+@pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
+def test_every_notebook_opens_with_what_one_learns(notebook: Path) -> None:
+    title, learned = opening(notebook)
+    assert title
+    assert learned.endswith(".")
+    first = "".join(json.loads(notebook.read_text())["cells"][0]["source"])
+    assert first.startswith(f"# {title}\n\nWhat you learn here: ")

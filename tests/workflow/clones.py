@@ -81,6 +81,7 @@ def products(folder: Path, profile: str = "ci") -> dict[str, bytes]:
         *(folder / "results" / profile / "tables").rglob("*"),
         folder / "results" / profile / "add.csv",
         folder / "results" / profile / "headline.md",
+        folder / "results" / profile / "overview.html",
         *(folder / "results" / profile / "figures").glob("*.p*"),
         *(folder / "results" / profile).glob("paper.pdf"),
     ]

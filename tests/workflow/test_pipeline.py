@@ -53,7 +53,7 @@ def wait_until(happened: Callable[[], bool], run: subprocess.Popen[bytes]) -> No
 
 def test_a_fresh_clone_gives_every_product(finished: Path) -> None:
     results = finished / "results" / "ci"
-    for name in ("add.csv", "headline.md", "report.html", "notebooks/detection.html"):
+    for name in ("add.csv", "headline.md", "overview.html", "report.html"):
         assert (results / name).stat().st_size > 0
     for name in ("noise_free_p10", "tep_m5", "sfd_flares_m6", "events_tep_m5", "train_test"):
         for kind in ("tex", "csv"):
@@ -146,7 +146,7 @@ def test_a_second_run_in_the_same_folder_is_refused(copy_of_finished: Path) -> N
 
 def test_a_setting_re_runs_what_depends_on_it(finished: Path) -> None:
     report = {"aggregate", "summarise_training", "claims", "tables", "figures", "document"}
-    report |= {"notebook", "report"}
+    report |= {"notebook", "front_page", "report"}
     assert "theory" in dry_run(finished, "theory={instances: 9}")
     assert set(dry_run(finished, "report={note: other}")) <= {*report}
     changed_delta = dry_run(finished, "scenarios={p10: {deltas: [0.5, 1.0]}}")

@@ -146,8 +146,35 @@ rule notebook:
         " --output {output} --reads {input} --log {log}"
 
 
+rule front_page:
+    input:
+        template="src/causaldq/report/templates/overview.html",
+        tidy=TIDY_RESULTS + CLAIMS,
+        figures=rules.figures.output.png,
+        notebooks=expand("notebooks/{name}.ipynb", name=SHOWN.notebooks),
+    output:
+        report(
+            f"{RESULTS}/overview.html",
+            # The report sorts categories by name.
+            category="At a glance",
+            labels={"what": "overview"},
+            caption="../report/overview.rst",
+        ),
+    log:
+        f"{LOGS}/front_page.log",
+    params:
+        code=code_of("front_page"),
+        settings=as_argument(SETTINGS),
+        document="--document" if HAS_LATEX else "",
+    shell:
+        "python scripts/front_page.py --settings {params.settings:q} --tidy {input.tidy}"
+        " --figures {input.figures} --notebooks {input.notebooks} --template {input.template}"
+        " {params.document} --output {output} --log {log}"
+
+
 rule everything_to_report:
     input:
+        rules.front_page.output,
         f"{RESULTS}/add.csv",
         TABLES,
         CLAIMS,

@@ -206,6 +206,11 @@ def catalogue(config: Config) -> Catalogue:
     return shown
 
 
+def headline_scenario(config: Config) -> str:
+    """The scenario that is shown first."""
+    return config.report.showcase or Plan(config).evaluated()[0]
+
+
 TOGETHER = ("train_test", "graph_metrics", "graph_quality", "sensitivity")
 """Tables whose scenarios are shown together."""
 TABLES_OF_THE_PAPER = ("noise_free", "noise", "extreme", "tep", "sfd", *TOGETHER)

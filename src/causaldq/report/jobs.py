@@ -6,8 +6,7 @@ from pathlib import Path
 from causaldq.config import Config
 from causaldq.evaluation.training import verdict
 from causaldq.files import write_csv, write_text
-from causaldq.plan import Plan
-from causaldq.report.catalogue import Tidy, catalogue
+from causaldq.report.catalogue import Tidy, catalogue, headline_scenario
 from causaldq.report.claims import claims_summary, compare_approaches, judge, latex, read_claims
 from causaldq.report.text import headline
 from causaldq.report.theory import counterexamples
@@ -19,8 +18,7 @@ def run_tables(config: Config, tidy: list[Path], folder: Path, headline_file: Pa
     for table in catalogue(config).tables:
         write_csv(folder / f"{table.name}.csv", table.rows(results))
         write_text(folder / f"{table.name}.tex", table.latex(results))
-    shown = config.report.showcase or Plan(config).evaluated()[0]
-    text = headline(results.cells(shown))
+    text = headline(results.cells(headline_scenario(config)))
     if "claims" in results.files:
         text += "\n" + "\n".join(f"- {line}" for line in claims_summary(results.claims)) + "\n"
     if "training" in results.files:
@@ -82,3 +80,15 @@ def run_document(
         ],
     )
     compile_pdf(source, tables, figures, output)
+
+
+def run_front_page(
+    config: Config, tidy: list[Path], figures: list[Path], notebooks: list[Path],
+    template: Path, output: Path, *, document: bool,
+) -> None:  # fmt: skip
+    """The page that a person reads first."""
+    from causaldq.report.front_page import front_page
+
+    results = Tidy(config, tidy)
+    page = front_page(config, results, figures, notebooks, template, document=document)
+    write_text(output, page)
