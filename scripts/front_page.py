@@ -1,4 +1,4 @@
-"""Write the page that a person reads first, from tidy results, a figure and the notebooks' titles."""
+"""Write the page that a person reads first, from tidy results and finished figures."""
 
 from pathlib import Path
 

@@ -103,6 +103,14 @@ class Plan:
         scenarios = self.config.scenarios.items()
         return [name for name, s in scenarios if self.config.methods_of(name) and s.events]
 
+    def drawn(self) -> dict[str, str]:
+        """By source, the scenario whose shifts are drawn: the first that injects any."""
+        found: dict[str, str] = {}
+        for name, scenario in self.config.scenarios.items():
+            if scenario.deltas:
+                found.setdefault(scenario.source, name)
+        return found
+
     def source_of(self, scenario: str) -> str:
         return self.config.scenarios[scenario].source
 

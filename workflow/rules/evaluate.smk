@@ -83,6 +83,30 @@ rule aggregate:
         " --output {output.add} --events {output.events} --log {log}"
 
 
+rule describe:
+    input:
+        catalogue="data/sources.yaml",
+        facts=expand(STREAM_FACTS, source=list(SETTINGS.sources)),
+        injected=expand(INJECTED, scenario=PLAN.drawn().values()),
+        # Where nothing is trained, nobody needs a graph.
+        streams=expand(STREAMS, source=list(SETTINGS.sources) if PLAN.networks else []),
+        graphs=expand(GRAPH, graph=list(SETTINGS.sources) if PLAN.networks else []),
+    output:
+        sources=SOURCES,
+        paths=PATHS,
+        edges=EDGES,
+    log:
+        f"{LOGS}/describe.log",
+    params:
+        code=code_of("describe"),
+        settings=as_argument(SETTINGS),
+    shell:
+        "python scripts/describe.py --settings {params.settings:q} --catalogue {input.catalogue}"
+        " --facts {input.facts} --injected {input.injected} --streams {input.streams}"
+        " --graphs {input.graphs} --sources {output.sources} --paths {output.paths}"
+        " --edges {output.edges} --log {log}"
+
+
 rule showcase:
     input:
         streams=lambda w: streams_of(SETTINGS.report.showcase),

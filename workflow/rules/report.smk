@@ -12,6 +12,9 @@ DOCUMENT = [f"{RESULTS}/paper.pdf"] if HAS_LATEX else []
 TIDY_RESULTS = [
     f"{RESULTS}/add.csv",
     f"{RESULTS}/events.csv",
+    SOURCES,
+    PATHS,
+    EDGES,
     *([TRAINING, CURVES, GRAPHS] if PLAN.networks else []),
     *([THEORY, THEORY_CURVES] if SETTINGS.theory else []),
     *(rules.showcase.output if SETTINGS.report.showcase else []),

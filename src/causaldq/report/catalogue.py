@@ -39,6 +39,14 @@ class Tidy:
         return pd.read_csv(self._path("events"))
 
     @cached_property
+    def paths(self) -> pd.DataFrame:
+        return pd.read_csv(self._path("paths"))
+
+    @cached_property
+    def edges(self) -> pd.DataFrame:
+        return pd.read_csv(self._path("edges"))
+
+    @cached_property
     def training(self) -> pd.DataFrame:
         return pd.read_csv(self._path("training"))
 
@@ -145,9 +153,8 @@ class Catalogue:
 
 def catalogue(config: Config) -> Catalogue:
     plan = Plan(config)
-    shown = Catalogue([], [], ["detection", "audit"])
+    shown = Catalogue([], [], _notebooks(config, plan))
     if claims.concerns(config):
-        shown.notebooks.append("claims")
         shown.tables.extend(_claim_table(part) for part in claims.PARTS)
         shown.tables.append(
             Table(
@@ -188,10 +195,12 @@ def catalogue(config: Config) -> Catalogue:
             )
         )
     shown.figures.extend(_training_figure(name) for name in _with_curves(config, plan))
+    shown.figures.extend(_streams_figure(source, name) for source, name in plan.drawn().items())
+    if plan.networks:
+        shown.figures.extend(_graph_figure(source) for source in config.sources)
     if config.report.showcase is not None:
         shown.figures.extend(_showcase_figures(plan))
     if config.theory is not None:
-        shown.notebooks.append("theory")
         for name in theory.PARTS:
             shown.tables.append(_theory_table(name))
         shown.figures.append(
@@ -204,6 +213,20 @@ def catalogue(config: Config) -> Catalogue:
             )
         )
     return shown
+
+
+def _notebooks(config: Config, plan: Plan) -> list[str]:
+    """Pages in the order in which they are best read."""
+    wanted = {
+        "data": True,
+        "graph": bool(plan.networks),
+        "training": bool(plan.networks),
+        "detection": True,
+        "claims": claims.concerns(config),
+        "theory": config.theory is not None,
+        "audit": True,
+    }
+    return [name for name, is_wanted in wanted.items() if is_wanted]
 
 
 def headline_scenario(config: Config) -> str:
@@ -362,10 +385,41 @@ def _training_figure(scenario: str) -> Figure:
 
     caption = (
         f"Training, scenario {scenario.replace('_', ' ')}: the paper's reward an episode, counted"
-        " alike for all agents whatever they are themselves rewarded for; mean over training seeds"
-        " with a 95\\% band. Dots: where each method reaches 95\\% of its final value."
+        " alike for all agents whatever they are themselves rewarded for, and below it the share of"
+        " the shifted streams among those that the frozen network selects. Thick: mean over"
+        " training seeds, with a 95\\% band; thin: seeds. Dots: where each method's reward reaches"
+        " 95\\% of its final value."
     )
     return Figure(f"training_{scenario}", "Training", "training", draw, lambda _: caption)
+
+
+def _streams_figure(source: str, scenario: str) -> Figure:
+    def draw(tidy: Tidy) -> Any:
+        from causaldq.report.pictures import streams_figure
+
+        return streams_figure(tidy.paths[tidy.paths["source"] == source])
+
+    caption = (
+        f"Streams of {tables.escaped(source)}, scenario {scenario.replace('_', ' ')}, first"
+        " replication: some that shift and some that do not, in in-control standard deviations."
+        " Dotted: the change. Red: readings of a shifted stream. Black: its mean."
+    )
+    return Figure(f"streams_{source}", "Data", "streams", draw, lambda _: caption)
+
+
+def _graph_figure(source: str) -> Figure:
+    def draw(tidy: Tidy) -> Any:
+        from causaldq.report.pictures import graph_figure
+
+        return graph_figure(tidy.edges[tidy.edges["source"] == source])
+
+    def caption(tidy: Tidy) -> str:
+        from causaldq.report.pictures import graph_caption
+
+        rows = tidy.edges[tidy.edges["source"] == source]
+        return f"Causal graph of {tables.escaped(source)}. {graph_caption(rows)}"
+
+    return Figure(f"graph_{source}", "Graphs", "graph", draw, caption)
 
 
 def _theory_table(name: str) -> Table:

@@ -11,7 +11,7 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-from matplotlib.ticker import FuncFormatter, NullLocator
+from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
 
 from causaldq.evaluation.training import epochs_to_final
 from causaldq.files import write_atomically
@@ -173,23 +173,33 @@ def _delay_panel(
 
 
 def training_figure(logs: pd.DataFrame) -> Any:
-    """Reward by epoch: mean and 95% band over seeds, one panel a protocol.
+    """Reward and hits of the frozen network by epoch, every seed thin, a column a protocol.
 
     Agents are rewarded differently, so the paper's own reward is drawn for all.
     """
     protocols = list(logs["protocol"].unique())
     methods = list(logs["method"].unique())
     figure, axes = plt.subplots(
-        1, len(protocols), figsize=(3.6 * len(protocols) + 2.0, 3.0), squeeze=False, sharey=True
+        2,
+        len(protocols),
+        figsize=(3.6 * len(protocols) + 2.0, 5.0),
+        squeeze=False,
+        sharex=True,
+        sharey="row",
     )
-    for axis, protocol in zip(axes[0], protocols, strict=True):
+    for (above, below), protocol in zip(axes.T, protocols, strict=True):
         for method in methods:
             part = logs[(logs["protocol"] == protocol) & (logs["method"] == method)]
             if len(part):
-                _training_curve(axis, part, label(method), style(method, methods))
-        axis.set_title(label(str(protocol)))
-        axis.set_xlabel("training epoch")
+                look = style(method, methods)
+                _training_curve(above, part, label(method), look)
+                _frozen_curve(below, part, look)
+        above.set_title(label(str(protocol)))
+        below.set_xlabel("training epoch")
+        below.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes[0, 0].set_ylabel("the paper's reward an episode")
+    axes[1, 0].set_ylabel("hits of the frozen network\n(share of shifted streams)")
+    axes[1, 0].set_ylim(0, 1.03)
     handles, names = axes[0, 0].get_legend_handles_labels()
     figure.legend(handles, names, loc="outside right center", fontsize=8)
     return figure
@@ -199,8 +209,24 @@ def _training_curve(axis: Any, part: pd.DataFrame, name: str, look: dict[str, An
     by_epoch = part.groupby("epoch")["paper_reward"]
     mean, count = by_epoch.mean(), by_epoch.count()
     half = 1.96 * (by_epoch.std() / np.sqrt(count)).fillna(0.0)
+    _seeds(axis, part, "paper_reward", look)
     axis.plot(mean.index, mean, label=name, **(look | {"marker": None}))
     band = {"color": look["color"], "alpha": 0.15, "linewidth": 0}
     axis.fill_between(mean.index, mean - half, mean + half, **band)
     reached = epochs_to_final(mean.to_numpy())
     axis.plot(reached, mean.loc[reached], "o", color=look["color"], markersize=5)
+
+
+def _frozen_curve(axis: Any, part: pd.DataFrame, look: dict[str, Any]) -> None:
+    """The network is only looked at now and then."""
+    seen = part.dropna(subset="frozen_hit_share")
+    _seeds(axis, seen, "frozen_hit_share", look)
+    mean = seen.groupby("epoch")["frozen_hit_share"].mean()
+    axis.plot(mean.index, mean, **look)
+
+
+def _seeds(axis: Any, part: pd.DataFrame, column: str, look: dict[str, Any]) -> None:
+    """Each seed as a thin line, where there are several."""
+    seeds = [seed for _, seed in part.groupby("training_seed")]
+    for seed in seeds if len(seeds) > 1 else []:
+        axis.plot(seed["epoch"], seed[column], color=look["color"], linewidth=0.5, alpha=0.6)

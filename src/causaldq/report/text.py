@@ -1,4 +1,4 @@
-"""The headline table on the terminal and in the README."""
+"""Tables as Markdown: on the terminal, in the README and on pages."""
 
 import pandas as pd
 
@@ -29,6 +29,12 @@ def headline(table: pd.DataFrame) -> str:
             lines.append(f"| {protocol} | {label(str(method))} | {' | '.join(cells)} | {length} |")
         lines.append("")
     return "\n".join(lines)
+
+
+def as_markdown(rows: pd.DataFrame) -> str:
+    """A table as it is."""
+    lines = [list(rows.columns), ["---"] * len(rows.columns), *rows.itertuples(index=False)]
+    return "\n".join(f"| {' | '.join(map(str, line))} |" for line in lines)
 
 
 def _cell(row: pd.Series) -> str:
