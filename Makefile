@@ -7,7 +7,7 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 LATEX_PACKAGES := texlive-latex-base texlive-latex-recommended texlive-latex-extra latexmk
 
-.PHONY: help environment latex reproduce test lint bench readme clean
+.PHONY: help environment latex chromium reproduce test lint bench readme clean
 
 help:  ## this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t14
@@ -30,6 +30,14 @@ latex:
 	    || echo "LaTeX could not be installed: everything but paper.pdf is made."; \
 	else echo "No LaTeX here: everything but paper.pdf is made. To get it: sudo apt-get install $(LATEX_PACKAGES)"; fi
 
+chromium:
+	@if command -v chromium >/dev/null; then true; \
+	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	  echo "Installing Chromium (about a minute) ..."; \
+	  (apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium) >/dev/null 2>&1 \
+	    || echo "Chromium could not be installed: tests of the pages are skipped."; \
+	else echo "No Chromium here: tests of the pages are skipped. To get it: sudo apt-get install chromium"; fi
+
 reproduce: environment latex  ## run the pipeline; CONFIG=paper for the whole paper
 	@$(BIN)/snakemake --cores all --config profile=$(CONFIG)
 	@echo; cat results/$(CONFIG)/headline.md
@@ -42,7 +50,7 @@ lint: environment
 	$(BIN)/mypy src
 	$(BIN)/snakefmt --check Snakefile workflow
 
-test: environment latex lint  ## everything that checks the project
+test: environment latex chromium lint  ## everything that checks the project
 	$(BIN)/python -m pytest tests/unit --numprocesses 2
 	$(BIN)/python -m pytest tests/workflow
 

@@ -144,10 +144,10 @@ def _matrix(axis: Any, rows: pd.DataFrame, kinds: list[str], p: int) -> None:
         part = rows[rows["kind"] == kind]
         colour, _, _, mark = LOOKS[kind]
         axis.scatter(
-            part["effect_place"], part["cause_place"], color=colour, marker=mark, s=900 / p,
+            part["effect_place"] + 1, part["cause_place"] + 1, color=colour, marker=mark, s=900 / p,
             linewidths=1.2 if mark == "x" else 0,
         )  # fmt: skip
-    axis.plot([-0.5, p - 0.5], [-0.5, p - 0.5], color="#dddddd", linewidth=0.8, zorder=0)
-    axis.set(xlim=(-0.5, p - 0.5), ylim=(p - 0.5, -0.5), aspect="equal")
+    axis.plot([0.5, p + 0.5], [0.5, p + 0.5], color="#dddddd", linewidth=0.8, zorder=0)
+    axis.set(xlim=(0.5, p + 0.5), ylim=(p + 0.5, 0.5), aspect="equal")
     axis.set_xlabel("effect (number of the stream)")
     axis.set_ylabel("cause (number of the stream)")

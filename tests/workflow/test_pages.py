@@ -1,0 +1,159 @@
+"""Every page of a finished run, opened in a browser that has no network."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+import pytest
+from browser import CHROMIUM, Browser, Page, chromium
+
+pytestmark = [
+    pytest.mark.workflow,
+    pytest.mark.skipif(CHROMIUM is None, reason="no Chromium: apt-get install chromium"),
+]
+
+LOOK = """(async () => {
+  const pictures = [...document.images];
+  await Promise.all(pictures.map((picture) => picture.decode().catch(() => null)));
+  await new Promise((done) => setTimeout(done, 200));
+  return {
+    broken: pictures.filter((p) => !p.naturalWidth).map((p) => p.src.slice(0, 200)),
+    pictures: pictures.length,
+    links: [...new Set([...document.links].map((link) => link.href))],
+    places: [...document.querySelectorAll('[id], a[name]')].map((e) => e.id || e.name),
+  };
+})()"""
+"""What a page shows and points to, once its pictures have been decoded or have failed."""
+
+WALK = """(async () => {
+  const wait = () => new Promise((done) => setTimeout(done, 50));
+  const until = async (found) => {
+    for (let n = 0; n < 100 && !found(); n++) await wait();
+    return found();
+  };
+  const link = (text) => [...document.querySelectorAll('nav li a')]
+    .find((a) => a.textContent === text);
+  const all = (query) => [...document.querySelectorAll(query)];
+  const names = Object.keys(categories).sort();
+  const shown = new Set(), broken = [];
+  for (const category of names) {
+    document.querySelector('nav ol li a').click();
+    await until(() => link(category));
+    link(category).click();
+    await until(() => all('nav a[iconname=eye]').length);
+    const eyes = all('nav a[iconname=eye]').length;
+    for (let n = 0; n < eyes; n++) {
+      const eye = all('nav a[iconname=eye]')[n];
+      if (eye.getAttribute('href') !== '#') continue;
+      eye.click();
+      const fresh = () => all('#app img, #app iframe, #app object, #app embed')
+        .find((e) => !e.closest('nav') && !shown.has(e.src || e.data));
+      const found = await until(fresh);
+      if (!found) { broken.push(`${category}, entry ${n + 1}: shows nothing`); continue; }
+      shown.add(found.src || found.data);
+      if (found.tagName !== 'IMG') continue;
+      await found.decode().catch(() => null);
+      if (!found.naturalWidth) broken.push(`${category}, entry ${n + 1}: broken picture`);
+    }
+  }
+  const wanted = Object.entries(results)
+    .filter(([, entry]) => ['image/png', 'text/html'].includes(entry.mime_type))
+    .filter(([, entry]) => !shown.has(entry.data_uri)).map(([name]) => name);
+  return { broken, never_shown: wanted, shown: shown.size, first: names[0] };
+})()"""
+"""Click on every entry of every category of Snakemake's report."""
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with chromium() as started:
+        yield started
+
+
+def faults(page: Page, file: Path, seen: dict[str, Any]) -> list[str]:
+    """All that is wrong with a page, in words."""
+    found = [f"complains: {text}" for text in page.complaints]
+    found += [f"asks the network for {address}" for address in page.outside]
+    found += [f"picture does not load: {address}" for address in seen["broken"]]
+    for link in seen["links"]:
+        parts = urlsplit(link)
+        if parts.scheme != "file":
+            continue
+        target = Path(unquote(parts.path))
+        if not target.is_file():
+            found.append(f"link leads nowhere: {link}")
+        elif parts.fragment and target == file and unquote(parts.fragment) not in seen["places"]:
+            found.append(f"no such place on the page: #{parts.fragment}")
+    return found
+
+
+def look(browser: Browser, file: Path) -> tuple[dict[str, Any], list[str]]:
+    file = file.resolve()
+    page = browser.open(file)
+    seen = page.evaluate(LOOK)
+    return seen, faults(page, file, seen)
+
+
+def test_every_page_is_whole_and_keeps_to_itself(finished: Path, browser: Browser) -> None:
+    results = finished / "results/ci"
+    pages = [results / "overview.html", *sorted((results / "notebooks").glob("*.html"))]
+    assert {page.stem for page in pages} == {
+        *("overview", "data", "graph", "training", "detection", "claims", "theory", "audit")
+    }
+    looked = {page.stem: look(browser, page) for page in pages}
+    assert {name: wrong for name, (_, wrong) in looked.items() if wrong} == {}
+    for name in ("overview", "data", "graph", "training", "detection"):
+        assert looked[name][0]["pictures"] > 0, name
+
+
+def test_the_page_to_read_first_leads_to_everything(finished: Path, browser: Browser) -> None:
+    results = finished.resolve() / "results/ci"
+    seen, _ = look(browser, results / "overview.html")
+    linked = {Path(unquote(urlsplit(link).path)) for link in seen["links"]}
+    wanted = {results / "report.html", results / "add.csv", *results.glob("paper.pdf")}
+    wanted |= {*results.glob("notebooks/*.html"), *results.glob("tables/*.csv")}
+    assert wanted <= linked
+    assert all(path.is_relative_to(results) for path in linked)
+
+
+def test_every_entry_of_the_report_can_be_looked_at(finished: Path, browser: Browser) -> None:
+    file = (finished / "results/ci/report.html").resolve()
+    page = browser.open(file)
+    seen = page.evaluate(LOOK)
+    walked = page.evaluate(WALK)
+    assert faults(page, file, seen) == []
+    assert walked["broken"] == []
+    assert walked["never_shown"] == []
+    assert walked["shown"] > 10
+    assert walked["first"] == "At a glance"
+
+
+@pytest.mark.parametrize(
+    ("content", "fault"),
+    [
+        ("<p id='here'>fine <a href='#here'>up</a> <a href='other.html'>other</a></p>", None),
+        ("<a href='nothing.html'>gone</a>", "link leads nowhere"),
+        ("<a href='#nowhere'>gone</a>", "no such place"),
+        ("<img src='nothing.png'>", "picture does not load"),
+        ("<img src='data:image/png;base64,AAAA'>", "picture does not load"),
+        ("<script>throw new Error('planted')</script>", "complains: Uncaught Error: planted"),
+        ("<script>setTimeout(() => missing(), 50)</script>", "missing is not defined"),
+        ("<script>Promise.reject(new Error('late'))</script>", "Error: late"),
+        ("<script>console.error('planted')</script>", "console.error: planted"),
+        ("<script src='nothing.js'></script>", "ERR_FILE_NOT_FOUND"),
+        ("<img src='http://example.org/a.png'>", "asks the network for http://example.org/a.png"),
+        ("<script>fetch('https://example.org/')</script>", "asks the network"),
+    ],
+)
+def test_a_planted_fault_is_found(
+    browser: Browser, tmp_path: Path, content: str, fault: str | None
+) -> None:
+    (tmp_path / "other.html").write_text("")
+    page = tmp_path / "page.html"
+    page.write_text(f"<!doctype html><title>page</title>{content}")
+    _, found = look(browser, page)
+    if fault is None:
+        assert found == []
+    else:
+        assert any(fault in text for text in found), found
