@@ -60,6 +60,31 @@ def readme(
 
 
 @app.command()
+def missing(
+    results: Annotated[Path, typer.Argument(help="a folder of results, such as results/paper")],
+    published: Annotated[Path, typer.Option(help="the paper's numbers")] = Path(
+        "data/reference/published.csv"
+    ),
+) -> None:
+    """List the published numbers that have no measured one beside them; status 1 if there are any.
+
+    Delays are wanted under both protocols.
+    """
+    import pandas as pd
+
+    from causaldq.report.gaps import gaps
+
+    files = (published, results / "add.csv", results / "graphs.csv")
+    for file in files:
+        if not file.is_file():
+            raise SystemExit(f"DataError: {file} does not exist; run the pipeline first")
+    numbers, add, graphs = map(pd.read_csv, files)
+    found = gaps(numbers, add, graphs, ["paper", "fair"])
+    print("\n".join(found) or f"All {numbers['value'].count()} published numbers were measured.")
+    raise SystemExit(1 if found else 0)
+
+
+@app.command()
 def monitor(
     policy: Annotated[Path, typer.Option(help="policy file, artifacts/<profile>/policies/*.zip")],
     input: Annotated[str, typer.Option(help="CSV with a header; - for standard input")] = "-",

@@ -114,29 +114,3 @@ def test_jobs_show_what_the_workflow_expects_of_them() -> None:
     assert [table.name for table in here.tables] == [table.name for table in there.tables]
     assert [figure.name for figure in here.figures] == [figure.name for figure in there.figures]
     assert list(told.scenarios) == list(CONFIG.scenarios)
-
-
-def test_every_published_number_has_a_cell_in_the_profiles() -> None:
-    """What the profile will measure, joined with what the paper printed."""
-    published = pd.read_csv(Path(__file__).parents[2] / "data/reference/published.csv")
-    published = published[published["value"].notna()]
-    for profile in ("quick", "paper"):
-        config = load_config(Path(__file__).parents[2] / "config", {"profile": profile})
-        missing = []
-        for _, row in published.iterrows():
-            if not any(
-                row["table"] in (s.table, *s.also)
-                and row["setting"] in ([s.setting] if s.setting else s.cases)
-                and row["m"] == s.m
-                and (np.isnan(row["k"]) or row["k"] == s.k)
-                and (np.isnan(row["delta"]) or row["delta"] in s.deltas)
-                and (np.isnan(row["delta_train"]) or row["delta_train"] == s.delta_train)
-                and (np.isnan(row["sigma"]) or row["sigma"] in s.sigmas)
-                and (
-                    row["method"] in config.methods_of(name)
-                    or (s.training_study and row["method"] in s.training_study.methods)
-                )
-                for name, s in config.scenarios.items()
-            ):
-                missing.append(tuple(row[["table", "setting", "p", "m", "delta", "method"]]))
-        assert missing == []

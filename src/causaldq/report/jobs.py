@@ -3,11 +3,16 @@
 from functools import partial
 from pathlib import Path
 
+import pandas as pd
+
 from causaldq.config import Config
+from causaldq.errors import DataError
+from causaldq.evaluation.graphs import COLUMNS as GRAPH_COLUMNS
 from causaldq.evaluation.training import verdict
 from causaldq.files import write_csv, write_text
 from causaldq.report.catalogue import Tidy, catalogue, headline_scenario
 from causaldq.report.claims import claims_summary, compare_approaches, judge, latex, read_claims
+from causaldq.report.gaps import gaps, promised
 from causaldq.report.text import headline
 from causaldq.report.theory import counterexamples
 
@@ -35,8 +40,20 @@ def run_claims(
     cells: Path,
     compared: Path,
 ) -> None:
-    """Every claim with its verdict, the cells behind it, and the paper's first table."""
-    verdicts, looked_at = judge(read_claims(claims), Tidy(config, tidy))
+    """Every claim with its verdict, the cells behind it, and the paper's first table.
+
+    Refused where a published number that the config promises to measure has none beside it.
+    """
+    results = Tidy(config, tidy)
+    none = pd.DataFrame(columns=GRAPH_COLUMNS)
+    graphs = results.graphs if "graphs" in results.files else none
+    expected = promised(config, results.published)
+    if missing := gaps(expected, results.add, graphs, list(config.protocols)):
+        raise DataError(
+            f"{len(missing)} published numbers have no measured one beside them, though the"
+            f" settings ask for it: {'; '.join(missing)}"
+        )
+    verdicts, looked_at = judge(read_claims(claims), results)
     write_csv(output, verdicts)
     write_csv(cells, looked_at)
     write_csv(compared, compare_approaches(comparison, verdicts))
