@@ -1,4 +1,4 @@
-"""The commands that ask where things come from: trace, verify, diff, crate, replay."""
+"""The commands that ask the records: trace, verify, diff, crate, replay, resources."""
 
 import dataclasses
 import json
@@ -33,7 +33,7 @@ def _one_line_errors(command: Callable[P, None]) -> Callable[P, None]:
 
 
 def add_to(app: typer.Typer) -> None:
-    for command in (trace, verify, diff, crate, replay):
+    for command in (trace, verify, diff, crate, replay, resources):
         app.command()(_one_line_errors(command))
 
 
@@ -174,6 +174,19 @@ def replay(
             good = _replay(found, Path(place))
     if not good:
         raise SystemExit(1)
+
+
+def resources(
+    folders: Annotated[list[Path], typer.Argument(help="results/<profile>, of one run or more")],
+) -> None:
+    """Show what each rule's jobs took, and what a cluster's job should ask for.
+
+    mem_mb and runtime (minutes) have a margin, and room for Snakemake itself.
+    """
+    from causaldq.lineage.usage import lines, records_below, usage
+
+    records = [record for folder in folders for record in records_below(folder)]
+    print("\n".join(lines(usage(records))))
 
 
 def _replay(found: Any, folder: Path) -> bool:
