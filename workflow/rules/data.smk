@@ -27,6 +27,8 @@ rule fetch:
         f"{LOGS}/fetch/{{source}}.log",
     wildcard_constraints:
         source=names(PLAN.sources_of("tep", "flares")),
+    # A cluster's nodes may not reach the network.
+    localrule: True
     params:
         code=code_of("fetch"),
         settings=lambda w: as_argument(PLAN.fetch_job(w.source)),
