@@ -6,11 +6,12 @@ CONFIG ?= quick
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 LATEX_PACKAGES := texlive-latex-base texlive-latex-recommended texlive-latex-extra latexmk
+SLURM_PACKAGES := slurm-wlm munge
 
-.PHONY: help environment latex chromium reproduce test lint bench readme clean
+.PHONY: help environment latex chromium slurm reproduce test test-slurm lint bench readme clean
 
 help:  ## this list
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t14
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t14
 
 environment: .venv/installed  ## make .venv with the pinned packages
 
@@ -38,6 +39,15 @@ chromium:
 	    || echo "Chromium could not be installed: tests of the pages are skipped."; \
 	else echo "No Chromium here: tests of the pages are skipped. To get it: sudo apt-get install chromium"; fi
 
+slurm:
+	@found() { for name in munged slurmctld slurmd; do PATH=$$PATH:/usr/sbin command -v $$name >/dev/null || return 1; done; }; \
+	if found; then true; \
+	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	  echo "Installing Slurm ..."; \
+	  (apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $(SLURM_PACKAGES)) >/dev/null 2>&1; \
+	  found || { echo "Slurm could not be installed: see apt-get install $(SLURM_PACKAGES)"; exit 1; }; \
+	else echo "No Slurm here. To get it: sudo apt-get install $(SLURM_PACKAGES)"; exit 1; fi
+
 reproduce: environment latex  ## run the pipeline; CONFIG=paper for the whole paper
 	@$(BIN)/snakemake --cores all --config profile=$(CONFIG)
 	@echo; cat results/$(CONFIG)/headline.md
@@ -53,6 +63,9 @@ lint: environment
 test: environment latex chromium lint  ## everything that checks the project
 	$(BIN)/python -m pytest tests/unit --numprocesses 2
 	$(BIN)/python -m pytest tests/workflow
+
+test-slurm: environment slurm  ## the pipeline on a Slurm of one node, started for the test
+	$(BIN)/python -m pytest tests/slurm
 
 bench: environment  ## speed, as ratios within one run; writes results/bench.json
 	@$(BIN)/python scripts/bench.py --output results/bench.json

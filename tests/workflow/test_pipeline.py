@@ -42,9 +42,11 @@ def dry_run(folder: Path, *settings: str) -> dict[str, int]:
     return jobs(snakemake(folder, "-n", "--config", "profile=ci", *settings).stdout)
 
 
-def wait_until(happened: Callable[[], bool], run: subprocess.Popen[bytes]) -> None:
+def wait_until(
+    happened: Callable[[], bool], run: subprocess.Popen[bytes], seconds: float = 120
+) -> None:
     """Wait for something that a run does on its way."""
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + seconds
     while not happened():
         assert run.poll() is None, "the run ended before it could be disturbed"
         assert time.monotonic() < deadline, "the run did not get so far in time"
