@@ -24,19 +24,25 @@ from causaldq.methods.causal_sr import (
     CausalSr,
     CausalSrSettings,
     CausalSrState,
-    CorrelationOnly,
-    KnownGraph,
-    NoGraph,
-    RandomOrder,
-    ReversedGraph,
     most_informative,
 )
+from causaldq.methods.causal_sr_correlation import CausalSrCorrelation
+from causaldq.methods.causal_sr_known import CausalSrKnown
+from causaldq.methods.causal_sr_no_graph import CausalSrNoGraph
+from causaldq.methods.causal_sr_random_order import CausalSrRandomOrder
+from causaldq.methods.causal_sr_reversed import CausalSrReversed
 from causaldq.monitor import statistics, step
 from causaldq.statistic import StatisticSettings
 
 STATISTIC = StatisticSettings(decay=0.1, form="normalised", ridge=1e-12)
 SEEDS = st.integers(0, 2**32 - 1)
-CONTROLS = [KnownGraph, NoGraph, CorrelationOnly, RandomOrder, ReversedGraph]
+CONTROLS = [
+    CausalSrKnown,
+    CausalSrNoGraph,
+    CausalSrCorrelation,
+    CausalSrRandomOrder,
+    CausalSrReversed,
+]
 
 
 def sr_settings(**changed: Any) -> CausalSrSettings:
@@ -242,7 +248,7 @@ def test_streams_that_repeat_each_other_do_no_harm() -> None:
     problem = Problem(covariance, 3, statistic, np.zeros((1, 4, 4), dtype=bool))
     rng = np.random.default_rng(0)
     paths = np.repeat(rng.standard_normal((3, 30, 1)), 4, axis=2)
-    for kind in (CausalSr, NoGraph):
+    for kind in (CausalSr, CausalSrNoGraph):
         assert np.isfinite(statistics(kind(problem, sr_settings()), paths, None, rng)).all()
 
 
@@ -314,7 +320,7 @@ def test_equally_informative_streams_take_turns() -> None:
 # --- as a method -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", [CausalSr, NoGraph, CorrelationOnly, ReversedGraph])
+@pytest.mark.parametrize("kind", [CausalSr, CausalSrNoGraph, CausalSrCorrelation, CausalSrReversed])
 @settings(max_examples=10)
 @given(seed=SEEDS)
 def test_the_order_of_the_streams_does_not_matter(kind: type[CausalSr], seed: int) -> None:
@@ -377,28 +383,28 @@ def test_controls_hold_what_their_names_say() -> None:
     problem = a_problem(6, 2, 9)
     assert problem.graphs is not None
     graph = problem.graphs[0]
-    reversed_sets = ReversedGraph(problem, sr_settings()).sets()
+    reversed_sets = CausalSrReversed(problem, sr_settings()).sets()
     assert {r: set(c) for r, c in reversed_sets} == {
         r: set(np.flatnonzero(graph[r]).tolist()) for r in range(6)
     }
-    turned = [RandomOrder(problem, sr_settings(order_seed=s)).graphs()[0] for s in range(5)]
+    turned = [CausalSrRandomOrder(problem, sr_settings(order_seed=s)).graphs()[0] for s in range(5)]
     for found in turned:
         assert np.array_equal(found | found.T, graph | graph.T)
         assert not (found & found.T).any()
         assert np.linalg.matrix_power(found.astype(int), 6).sum() == 0
     assert any(not np.array_equal(found, turned[0]) for found in turned)
     trusting = sr_settings(graph_free=0.5)
-    assert KnownGraph(problem, trusting).sets() == parent_sets(problem.graphs)
-    assert CorrelationOnly(problem, sr_settings()).sets() == nothing_given(6)
-    assert NoGraph(problem, sr_settings()).sets() == graph_free(6)
+    assert CausalSrKnown(problem, trusting).sets() == parent_sets(problem.graphs)
+    assert CausalSrCorrelation(problem, sr_settings()).sets() == nothing_given(6)
+    assert CausalSrNoGraph(problem, sr_settings()).sets() == graph_free(6)
 
 
 def test_only_methods_that_use_a_graph_need_one() -> None:
     problem = Problem(np.eye(4), 2, STATISTIC)
-    for kind in (NoGraph, CorrelationOnly):
+    for kind in (CausalSrNoGraph, CausalSrCorrelation):
         assert kind.graph == "none"
         kind(problem, sr_settings())
-    for kind in (CausalSr, KnownGraph, RandomOrder, ReversedGraph):
+    for kind in (CausalSr, CausalSrKnown, CausalSrRandomOrder, CausalSrReversed):
         assert kind.graph != "none"
         with pytest.raises(ConfigError, match="needs a causal graph"):
             kind(problem, sr_settings())

@@ -28,7 +28,6 @@ from causaldq.discovery.signatures import (
     graph_free,
     hypotheses,
     mixed,
-    nothing_given,
     parent_sets,
 )
 from causaldq.errors import ConfigError
@@ -168,49 +167,6 @@ class CausalSr(Method[CausalSrState]):
     def cause_posterior(self, state: CausalSrState) -> Floats:
         """Probability that each stream is the root cause, given a change, (n, p)."""
         return self.hypotheses.by_cause(self.posterior(state).sum(axis=1))
-
-
-class KnownGraph(CausalSr):
-    """Root causes by graphs that are trusted."""
-
-    graph: ClassVar[GraphNeed] = "known"
-
-    def sets(self) -> ParentSets:
-        return parent_sets(self.graphs())
-
-
-class NoGraph(CausalSr):
-    """Control: C empty and C all together. What the mixture gives without causal knowledge."""
-
-    graph: ClassVar[GraphNeed] = "none"
-
-    def sets(self) -> ParentSets:
-        return graph_free(self.problem.p)
-
-
-class CorrelationOnly(CausalSr):
-    """Control: C empty. What is correlated with a stream is taken for its effect."""
-
-    graph: ClassVar[GraphNeed] = "none"
-
-    def sets(self) -> ParentSets:
-        return nothing_given(self.problem.p)
-
-
-class RandomOrder(KnownGraph):
-    """Control: the graphs' links, each directed along one random order of the streams."""
-
-    def graphs(self) -> Bools:
-        graphs = super().graphs()
-        place = np.random.default_rng(self.settings.order_seed).permutation(self.problem.p)
-        return (graphs | graphs.transpose(0, 2, 1)) & (place[:, None] < place)
-
-
-class ReversedGraph(KnownGraph):
-    """Control: every link the wrong way round."""
-
-    def graphs(self) -> Bools:
-        return super().graphs().transpose(0, 2, 1)
 
 
 def most_informative(

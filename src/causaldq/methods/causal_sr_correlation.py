@@ -1,0 +1,15 @@
+"""Control: what is correlated with a stream is taken for its effect."""
+
+from typing import ClassVar
+
+from causaldq.discovery.signatures import ParentSets, nothing_given
+from causaldq.methods.causal_sr import CausalSr, GraphNeed
+
+
+class CausalSrCorrelation(CausalSr):
+    """C empty."""
+
+    graph: ClassVar[GraphNeed] = "none"
+
+    def sets(self) -> ParentSets:
+        return nothing_given(self.problem.p)
