@@ -9,13 +9,16 @@ from typing import Annotated, Any, Self
 from pydantic import Field, model_validator
 
 from causaldq.agent.settings import AgentSettings, Hyperparameters, LearnedMethod
-from causaldq.discovery.settings import DiscoverySettings
+from causaldq.discovery.settings import DiscoverySettings, UncertaintySettings
 from causaldq.evaluation.calibration import CalibrationSettings
 from causaldq.methods.asmp import AsmpSettings
+from causaldq.methods.build import method_class
+from causaldq.methods.causal_sr import CausalSrSettings
 from causaldq.methods.cmab import CmabSettings
 from causaldq.methods.greedy import GreedySettings
 from causaldq.methods.tras import TrasSettings
 from causaldq.methods.tssrp import TssrpSettings
+from causaldq.propagation.settings import StudySettings
 from causaldq.setting import (
     Case,
     Count,
@@ -116,6 +119,7 @@ class BaselineSettings(Settings):
     asmp: AsmpSettings
     cmab: CmabSettings
     tras: TrasSettings
+    causal_sr: CausalSrSettings
 
 
 class ReportSettings(Settings):
@@ -141,6 +145,7 @@ class Config(Settings):
     scenarios: Annotated[dict[Name, ScenarioSettings], Field(min_length=1)]
     statistic: StatisticSettings
     discovery: DiscoverySettings
+    uncertainty: UncertaintySettings
     hyperparameters: dict[Name, Hyperparameters]
     agent: AgentSettings
     learned: dict[Name, LearnedMethod]
@@ -149,6 +154,9 @@ class Config(Settings):
     evaluation: EvaluationSettings
     theory: Annotated[
         TheorySettings | None, Field(description="checks of the paper's theorems; null: none")
+    ]
+    propagation: Annotated[
+        StudySettings | None, Field(description="study of shifts that flow onwards; null: none")
     ]
     report: ReportSettings
 
@@ -208,9 +216,11 @@ class Config(Settings):
         return self.statistic if own is None else self.statistic.model_copy(update={"decay": own})
 
     def options_of(self, method: str) -> dict[str, Any]:
-        """Settings of a method itself; none if it has none."""
-        own = getattr(self.baselines, method, None)
-        return own.model_dump() if own else {}
+        """Settings of a method itself; none if it has none. Relatives share theirs."""
+        kind = method_class(method)
+        wanted = kind.options if kind else None
+        sections = [getattr(self.baselines, name) for name in BaselineSettings.model_fields]
+        return next((own.model_dump() for own in sections if type(own) is wanted), {})
 
     def methods_of(self, scenario: str) -> list[str]:
         """Methods evaluated on a scenario, in table order."""

@@ -1,8 +1,8 @@
 """Following a plant: what a trained and calibrated policy says, row by row.
 
 A policy file is a zip archive with all that monitoring needs: settings and limit (JSON), the
-streams' scale and covariance (npz), and the network if there is one (safetensors). Reading it
-executes nothing.
+streams' scale and covariance (npz), and the network (safetensors) or the causal graphs (npz)
+that its method needs. Reading it executes nothing.
 """
 
 import io
@@ -20,29 +20,34 @@ from pydantic import ValidationError
 
 from causaldq.errors import DataError
 from causaldq.files import canonical_json, write_bytes
-from causaldq.jobs.method import build_method
+from causaldq.jobs.method import GRAPHS, build_method
 from causaldq.jobs.settings.monitor import PolicyJob
 from causaldq.methods.base import Method, State
+from causaldq.methods.causal_sr import CausalSr, CausalSrState
+from causaldq.root_cause import direct_effects, majority, ranked_causes
 from causaldq.seeds import generator
 from causaldq.streams.model import StreamModel
 from causaldq.types import Floats
 
 SETTINGS, STREAMS, NETWORK = "policy.json", "streams.npz", "network"
+PARTS = (SETTINGS, STREAMS, f"{NETWORK}.safetensors", f"{NETWORK}.json", f"{GRAPHS}.npz")
 SHOWN = 3
-"""Streams named as those that contribute most."""
+"""Streams named as those that contribute most, and causes named at an alarm."""
 
 
 def write_policy(
-    job: PolicyJob, streams: Path, limit: float, checkpoint: Path | None, output: Path
+    job: PolicyJob, streams: Path, limit: float, given: Mapping[str, Path], output: Path
 ) -> None:
     """Put into one file what monitoring with one method needs."""
     parts = {
         SETTINGS: canonical_json({"job": job.model_dump(), "limit": limit}).encode(),
         STREAMS: streams.read_bytes(),
     }
-    if checkpoint is not None:
-        for path in (checkpoint, checkpoint.with_suffix(".json")):
+    if "fair" in given:
+        for path in (given["fair"], given["fair"].with_suffix(".json")):
             parts[f"{NETWORK}{path.suffix}"] = path.read_bytes()
+    if GRAPHS in given:
+        parts[f"{GRAPHS}.npz"] = given[GRAPHS].read_bytes()
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in parts.items():
@@ -68,7 +73,7 @@ class Policy:
             folder = Path(name)
             try:
                 with zipfile.ZipFile(path) as archive:
-                    for part in (SETTINGS, STREAMS, f"{NETWORK}.safetensors", f"{NETWORK}.json"):
+                    for part in PARTS:
                         if part in archive.namelist():
                             (folder / part).write_bytes(archive.read(part))
                 content = json.loads((folder / SETTINGS).read_text())
@@ -80,8 +85,9 @@ class Policy:
                 reason = "settings" if isinstance(error, ValidationError) else str(error)
                 raise DataError(f"{path} is damaged ({reason}); make it again") from None
             model = StreamModel.load(folder / STREAMS)
-            checkpoint = folder / f"{NETWORK}.safetensors"
-            method = build_method(job, "fair", model, {"fair": checkpoint})
+            given = {"fair": folder / f"{NETWORK}.safetensors", GRAPHS: folder / f"{GRAPHS}.npz"}
+            there = {name: path for name, path in given.items() if path.exists()}
+            method = build_method(job, "fair", model, there)
         if model.records is None:
             raise DataError(f"{path} is of a simulated source, which has no units; give another")
         return cls(method, model, limit, job.method, job.seed)
@@ -100,6 +106,21 @@ class Reading:
     """The streams that contribute most, largest first."""
     next: list[str]
     """Sensors to read at the next step."""
+    causes: list["NamedCause"]
+    """At an alarm, if the method weighs causes: the most likely ones first."""
+
+
+@dataclass(frozen=True)
+class NamedCause:
+    """A suspected root cause, in the plant's words."""
+
+    stream: str
+    probability: float
+    """Given that there was a change."""
+    shift: float
+    """Its own shift, in standard deviations."""
+    paths: list[list[str]]
+    """How it reaches the streams that were read, if it does."""
 
 
 class Follower:
@@ -132,16 +153,38 @@ class Follower:
         value = float(policy.method.statistic(self.state)[0])
         strength = policy.method.contributions(self.state)[0]
         largest = np.argsort(-strength, kind="stable")[:SHOWN]
+        alarm = value > policy.limit
+        causes = self._causes() if alarm else []
         self._choose()
         return Reading(
             step=self.step,
             read=read,
             statistic=value,
             limit=policy.limit,
-            alarm=value > policy.limit,
+            alarm=alarm,
             contributions={policy.model.names[i]: float(strength[i]) for i in largest},
             next=self.next,
+            causes=causes,
         )
+
+    def _causes(self) -> list[NamedCause]:
+        method, names = self.policy.method, self.policy.model.names
+        if not isinstance(method, CausalSr) or not isinstance(self.state, CausalSrState):
+            return []
+        graph = np.zeros((len(names), len(names)), dtype=bool)
+        if method.problem.graphs is not None:
+            graph = majority(method.problem.graphs)
+        effects = direct_effects(graph, method.covariance)
+        found = ranked_causes(method, self.state, 0, self.streams[0], effects, SHOWN)
+        return [
+            NamedCause(
+                names[cause.stream],
+                cause.posterior,
+                cause.shift,
+                [[names[i] for i in e.path] for e in cause.explanations if len(e.path) > 1],
+            )
+            for cause in found
+        ]
 
 
 def follow(policy: Policy, lines: TextIO, place: str) -> Iterator[Reading]:
@@ -187,7 +230,16 @@ def as_text(reading: Reading) -> str:
     """One line for people."""
     strongest = ", ".join(f"{name} {value:.1f}" for name, value in reading.contributions.items())
     alarm = "  ALARM" if reading.alarm else ""
-    return (
+    line = (
         f"{reading.step:6d}  statistic {reading.statistic:8.2f}  limit {reading.limit:.2f}"
         f"{alarm}  most: {strongest}  next: {' '.join(reading.next)}"
+    )
+    return "\n".join([line, *(f"{'':8}cause: {_cause_text(cause)}" for cause in reading.causes)])
+
+
+def _cause_text(cause: NamedCause) -> str:
+    paths = "; ".join(" \N{RIGHTWARDS ARROW} ".join(path) for path in cause.paths)
+    return (
+        f"{cause.stream} {cause.probability:.0%}, shifted by {cause.shift:+.1f}"
+        f" standard deviations{f', by {paths}' if paths else ''}"
     )

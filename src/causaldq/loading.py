@@ -16,6 +16,7 @@ from pydantic import BaseModel, ValidationError
 
 from causaldq.config import Config, MisfitError
 from causaldq.errors import ConfigError
+from causaldq.methods.build import method_class
 from causaldq.methods.registry import index_methods
 
 TYPED = re.compile(r"[-+]?\d+(\.\d*)?([eE][-+]?\d+)?|true|false|null")
@@ -101,6 +102,12 @@ def validate(values: Mapping[str, Any]) -> Config:
     listed = {"methods": config.methods}
     for name, scenario in config.scenarios.items():
         listed[f"scenarios.{name}.methods"] = scenario.methods or []
+    if config.propagation is not None:
+        named = (*config.propagation.told_truth, *config.propagation.told_rows)
+        for method in named:
+            if method_class(method) is None:
+                allowed = f"a file of src/causaldq/methods, such as {', '.join(index_methods())}"
+                raise ConfigError(str(MisfitError("propagation", method, allowed)))
     for place, methods in listed.items():
         for method in methods:
             if method not in known:

@@ -19,7 +19,11 @@ from causaldq.jobs.settings.monitor import (
     ShowcaseJob,
     ShowcaseRun,
 )
+from causaldq.jobs.settings.name_causes import NameCausesJob
+from causaldq.jobs.settings.possible_graphs import PossibleGraphsJob
+from causaldq.methods.causal_sr import CausalSr
 from causaldq.methods.registry import index_methods, is_bound
+from causaldq.propagation.settings import Contestant, StudyJob
 from causaldq.setting import Protocol
 from causaldq.sources.settings import OwnSource, SimulationSource
 from causaldq.theory.settings import TheoryJob
@@ -189,6 +193,19 @@ class Plan:
             found.setdefault(tuple(protocols), []).append(run)
         return found
 
+    def weighs_graphs(self, method: str) -> bool:
+        """Whether a method is given several graphs."""
+        kind = index_methods().get(method)
+        return kind is not None and issubclass(kind, CausalSr) and kind.graph == "estimated"
+
+    def possible_graphs_job(self, source: str) -> PossibleGraphsJob:
+        return PossibleGraphsJob(
+            seed=self.config.seed,
+            source=source,
+            discovery=self.config.discovery,
+            uncertainty=self.config.uncertainty,
+        )
+
     def train_job(self, names: list[str]) -> TrainJob:
         return TrainJob(networks=[self.training(name) for name in names])
 
@@ -259,6 +276,82 @@ class Plan:
         if self.config.theory is None:
             raise TypeError("the config asks for no theory")
         return TheoryJob(seed=self.config.seed, theory=self.config.theory)
+
+    def with_causes(self) -> list[str]:
+        """Scenarios on recorded faults whose origin is documented."""
+        return [name for name in self.with_events() if self.kind_of(self.source_of(name)) == "tep"]
+
+    def accusers(self, scenario: str) -> list[Run]:
+        """Runs that name causes: no bounds, and one network of each learned method."""
+        return [
+            run
+            for run in self.runs.values()
+            if run.scenario == scenario and run.seed in (None, 0) and not is_bound(run.method)
+        ]
+
+    def name_causes_job(self, scenario: str) -> NameCausesJob:
+        config, runs = self.config, self.accusers(scenario)
+        return NameCausesJob(
+            seed=config.seed,
+            scenario=scenario,
+            method=runs[0].method,
+            options={},
+            m=config.scenarios[scenario].m,
+            protocols=["fair"],
+            statistic=config.statistic_of(scenario),
+            runs=[
+                ShowcaseRun(method=run.method, options=config.options_of(run.method), seed=run.seed)
+                for run in runs
+            ],
+            limits={run.id.removeprefix(f"{scenario}."): self.limits_of(run) for run in runs},
+            leads=[20 + 5 * run for run in range(config.evaluation.event_runs)],
+            later=20,
+        )
+
+    def studies(self) -> dict[str, tuple[str, int]]:
+        """Graphs of the study on propagation, by id: the problem and the graph's number."""
+        wanted = self.config.propagation
+        if wanted is None:
+            return {}
+        return {
+            f"{problem}.g{graph}": (problem, graph)
+            for problem in wanted.problems
+            for graph in range(wanted.graphs)
+        }
+
+    def study_job(self, name: str) -> StudyJob:
+        config, wanted = self.config, self.config.propagation
+        if wanted is None:
+            raise TypeError("the config asks for no study of propagation")
+        problem, graph = self.studies()[name]
+        told = [(method, "truth") for method in wanted.told_truth]
+        told += [(method, "rows") for method in wanted.told_rows]
+        return StudyJob(
+            seed=config.seed,
+            problem=problem,
+            size=wanted.problems[problem],
+            graph=graph,
+            weights=(wanted.weight_low, wanted.weight_high),
+            rows=wanted.rows,
+            roots=wanted.roots,
+            deltas=wanted.deltas,
+            contestants=[
+                Contestant.model_validate(
+                    {"method": method, "options": config.options_of(method), "told": what}
+                )
+                for method, what in told
+            ],
+            paths=wanted.paths,
+            calibration_steps=int(wanted.horizon_factor * config.calibration.arl0),
+            arl0=config.calibration.arl0,
+            replications=wanted.replications,
+            in_control_steps=config.evaluation.in_control_steps,
+            horizon=wanted.horizon,
+            later=wanted.later,
+            statistic=config.statistic,
+            discovery=config.discovery,
+            uncertainty=config.uncertainty,
+        )
 
     def policies(self) -> list[str]:
         """Runs whose method is put to work on the user's own plant."""

@@ -183,6 +183,24 @@ def ranked_causes(
     return causes
 
 
+def direct_effects(graph: Bools, covariance: Floats) -> Floats:
+    """Least-squares effects (p, p) of each stream's parents on it; entry [i, j] is that on j."""
+    effects = np.zeros(graph.shape)
+    for j in range(len(graph)):
+        parents = np.flatnonzero(graph[:, j])
+        if len(parents):
+            block = covariance[np.ix_(parents, parents)]
+            effects[parents, j] = np.linalg.solve(block, covariance[parents, j])
+    return effects
+
+
+def majority(graphs: Bools) -> Bools:
+    """Of several graphs (g, p, p), the one that shares most links with the others."""
+    share = graphs.mean(axis=0)
+    agreement = np.where(graphs, share - 0.5, 0.0).sum(axis=(1, 2))
+    return np.asarray(graphs[int(agreement.argmax())])
+
+
 def strongest_path(effects: Floats, start: int, end: int) -> tuple[int, ...]:
     """The directed path whose product of direct effects (p, p) is largest in size.
 

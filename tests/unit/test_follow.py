@@ -38,7 +38,7 @@ def policy_file(folder: Path, method: str = "greedy", limit: float = 12.0) -> Pa
         seed=3, source="plant", method=method, m=2, protocols=["fair"],
         statistic=CONFIG.statistic, options=CONFIG.options_of(method),
     )  # fmt: skip
-    write_policy(job, folder / "streams.npz", limit, None, folder / "policy.zip")
+    write_policy(job, folder / "streams.npz", limit, {}, folder / "policy.zip")
     return folder / "policy.zip"
 
 

@@ -44,6 +44,7 @@ TIDY = f"{ARTIFACTS}/streams/{{source}}.parquet"
 INJECTED = f"{ARTIFACTS}/injected/{{scenario}}.npz"
 GRAPH = f"{ARTIFACTS}/graphs/{{graph}}.npz"
 GRAPH_SUMMARY = f"{ARTIFACTS}/graphs/{{graph}}.json"
+POSSIBLE_GRAPHS = f"{ARTIFACTS}/graphs/{{source}}.possible.npz"
 CHECKPOINT = f"{ARTIFACTS}/checkpoints/{{network}}.safetensors"
 CHECKPOINT_FACTS = f"{ARTIFACTS}/checkpoints/{{network}}.json"
 CURVE = f"{ARTIFACTS}/curves/{{network}}.csv"
@@ -55,6 +56,8 @@ GRAPHS = f"{RESULTS}/graphs.csv"
 SOURCES = f"{RESULTS}/sources.csv"
 PATHS = f"{RESULTS}/paths.csv"
 EDGES = f"{RESULTS}/edges.csv"
+STUDY = f"{ARTIFACTS}/propagation/{{study}}.csv"
+STUDY_EXAMPLE = f"{ARTIFACTS}/propagation/{{study}}.json"
 POLICY = f"{ARTIFACTS}/policies/{{run}}.zip"
 LIMITS = f"{ARTIFACTS}/limits/{{limits}}.json"
 RUN = f"{ARTIFACTS}/runs/{{run}}.csv"
@@ -99,7 +102,9 @@ def events_of(scenario):
 
 
 def given_to(run):
-    """Files a run's method needs besides the streams, by name: networks by protocol."""
+    """Files a run's method needs besides the streams, by name: networks by protocol, graphs."""
+    if PLAN.weighs_graphs(run.method):
+        return {"graphs": POSSIBLE_GRAPHS.format(source=PLAN.source_of(run.scenario))}
     return {
         protocol: CHECKPOINT.format(network=network.id)
         for protocol, network in PLAN.networks_of(run).items()

@@ -12,4 +12,4 @@ def run_policy(
 ) -> None:
     """Put a method, its limit and its network into one file."""
     limit = read_json(limits)["fair"]["*"]["limit"]
-    write_policy(job, streams, limit, given.get("fair"), output)
+    write_policy(job, streams, limit, given, output)

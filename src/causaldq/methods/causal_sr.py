@@ -164,6 +164,9 @@ class CausalSr(Method[CausalSrState]):
         log_weights = np.where(unread, self.log_prior, log_weights)
         return np.exp(log_weights - _log_sum(log_weights, axes=(1, 2))[:, None, None])
 
+    def contributions(self, state: CausalSrState) -> Floats:
+        return self.cause_posterior(state)
+
     def cause_posterior(self, state: CausalSrState) -> Floats:
         """Probability that each stream is the root cause, given a change, (n, p)."""
         return self.hypotheses.by_cause(self.posterior(state).sum(axis=1))

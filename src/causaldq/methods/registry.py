@@ -12,6 +12,8 @@ NAMES = (
     "cmab",
     "tras",
     "greedy",
+    "causal_sr",
+    "causal_sr_no_graph",
     "random",
     "round_robin",
     "oracle_set",

@@ -15,7 +15,8 @@ from causaldq.config import Config
 from causaldq.errors import DataError
 from causaldq.files import read_json
 from causaldq.plan import Plan
-from causaldq.report import claims, paper_tables, tables, theory
+from causaldq.propagation.settings import StudySettings
+from causaldq.report import claims, paper_tables, propagation, tables, theory
 
 
 class Tidy:
@@ -78,6 +79,23 @@ class Tidy:
     @cached_property
     def places(self) -> pd.DataFrame:
         return pd.read_csv(self._path("places"))
+
+    @cached_property
+    def propagation(self) -> pd.DataFrame:
+        return pd.read_csv(self._path("propagation"))
+
+    @cached_property
+    def propagation_compared(self) -> pd.DataFrame:
+        return pd.read_csv(self._path("propagation_compared"))
+
+    def named(self, scenario: str) -> pd.DataFrame:
+        """Whom methods accuse of recorded faults."""
+        return pd.read_csv(self._path(f"named_{scenario}"))
+
+    @cached_property
+    def root_cause(self) -> dict[str, Any]:
+        told: dict[str, Any] = read_json(self._path("root_cause"))
+        return told
 
     @cached_property
     def hyperparameters(self) -> pd.DataFrame:
@@ -200,6 +218,11 @@ def catalogue(config: Config) -> Catalogue:
         shown.figures.extend(_graph_figure(source) for source in config.sources)
     if config.report.showcase is not None:
         shown.figures.extend(_showcase_figures(plan))
+    if config.propagation is not None:
+        shown.tables.extend(_propagation_tables(config.propagation))
+        shown.figures.extend(_propagation_figures())
+    for name in plan.with_causes():
+        shown.tables.append(_named_table(config, name))
     if config.theory is not None:
         for name in theory.PARTS:
             shown.tables.append(_theory_table(name))
@@ -222,6 +245,7 @@ def _notebooks(config: Config, plan: Plan) -> list[str]:
         "graph": bool(plan.networks),
         "training": bool(plan.networks),
         "detection": True,
+        "causes": config.propagation is not None,
         "claims": claims.concerns(config),
         "theory": config.theory is not None,
         "audit": True,
@@ -420,6 +444,56 @@ def _graph_figure(source: str) -> Figure:
         return f"Causal graph of {tables.escaped(source)}. {graph_caption(rows)}"
 
     return Figure(f"graph_{source}", "Graphs", "graph", draw, caption)
+
+
+def _propagation_tables(study: StudySettings) -> list[Table]:
+    def of_size(p: int) -> Table:
+        return Table(
+            f"propagation_p{p}",
+            lambda t: t.propagation[t.propagation["p"] == p],
+            lambda t: propagation.propagation_table(
+                t.propagation, p, t.config.evaluation.confidence
+            ),
+            lambda t: propagation.caption(t.propagation[t.propagation["p"] == p], study.later),
+        )
+
+    sizes = dict.fromkeys(problem.p for problem in study.problems.values())
+    compared = Table(
+        "propagation_compared",
+        lambda t: t.propagation_compared,
+        lambda t: propagation.compared_table(t.propagation_compared),
+        lambda _: propagation.COMPARED_CAPTION,
+    )
+    return [*map(of_size, sizes), compared]
+
+
+def _named_table(config: Config, scenario: str) -> Table:
+    m = config.scenarios[scenario].m
+    return Table(
+        f"named_{scenario}",
+        lambda t: t.named(scenario),
+        lambda t: propagation.named_table(t.named(scenario)),
+        lambda t: propagation.named_caption(t.named(scenario), m),
+    )
+
+
+def _propagation_figures() -> list[Figure]:
+    return [
+        Figure(
+            "propagation",
+            "Root causes",
+            "propagation",
+            lambda t: propagation.ratio_figure(t.propagation_compared),
+            lambda _: propagation.FIGURE_CAPTION,
+        ),
+        Figure(
+            "root_cause",
+            "Root causes",
+            "root_cause",
+            lambda t: propagation.cause_figure(t.root_cause),
+            lambda _: propagation.CAUSE_CAPTION,
+        ),
+    ]
 
 
 def _theory_table(name: str) -> Table:

@@ -7,7 +7,7 @@ follows from the counts. A new judge is a function in one of these files and a l
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from causaldq.report.judges import delays, graphs, printed, training
+from causaldq.report.judges import delays, graphs, printed, propagation, training
 from causaldq.report.judges.evidence import Judgement, Piece
 
 if TYPE_CHECKING:
@@ -49,6 +49,7 @@ JUDGES: dict[str, Judge] = {
         printed.lead_grows_in_print,
         printed.same_experiment,
         printed.own_numbers,
+        propagation.beyond_correlations,
         untested,
     )
 }

@@ -1,0 +1,42 @@
+"""Let every method name the cause of recorded faults whose origin is documented."""
+
+from pathlib import Path
+
+from causaldq import command
+from causaldq.jobs.name_causes import run_name_causes
+from causaldq.jobs.settings.name_causes import NameCausesJob
+
+
+def _by_run(texts):
+    """Files by run and by what they are, from RUN:NAME=FILE."""
+    found = {}
+    for text in texts:
+        place, _, path = text.partition("=")
+        run, _, name = place.partition(":")
+        found.setdefault(run, {})[name] = Path(path)
+    return found
+
+
+if __name__ == "__main__":
+    parser = command.parser(__doc__)
+    command.add_settings(parser, NameCausesJob)
+    parser.add_argument("--streams", type=Path, required=True, help="made by prepare.py")
+    parser.add_argument("--events", type=Path, required=True, help="faults, made by prepare.py")
+    parser.add_argument("--origins", type=Path, required=True, help="where faults begin, .yaml")
+    parser.add_argument("--limits", type=Path, nargs="+", required=True, help="by calibrate.py")
+    parser.add_argument(
+        "--given", nargs="*", default=[], metavar="RUN:NAME=FILE", help="networks and graphs"
+    )
+    parser.add_argument("--output", type=Path, required=True, help="whom each accuses, .csv")
+    command.run(
+        parser,
+        lambda a: run_name_causes(
+            command.settings(a.settings, NameCausesJob),
+            a.streams,
+            a.events,
+            a.origins,
+            {path.stem: path for path in a.limits},
+            _by_run(a.given),
+            a.output,
+        ),
+    )
