@@ -14,7 +14,8 @@ from typer.testing import CliRunner
 from causaldq.__main__ import ALARMED, app
 from causaldq.errors import DataError
 from causaldq.example import ROWS, plant, write_example
-from causaldq.follow import Policy, follow, write_policy
+from causaldq.files import write_arrays
+from causaldq.follow import Policy, as_text, follow, write_policy
 from causaldq.jobs.settings.monitor import PolicyJob
 from causaldq.loading import load_config
 from causaldq.seeds import generator
@@ -140,3 +141,44 @@ def test_the_example_is_the_same_for_everybody(tmp_path: Path) -> None:
     moved = (after.mean() - before.mean()) / before.std()
     assert moved["reactor_temperature"] > 0.6
     assert abs(moved["feed_flow"]) < 0.5
+
+
+@pytest.mark.parametrize("method", ["causal_sr", "causal_sr_no_graph"])
+def test_an_alarm_names_its_cause_and_the_way_it_took(tmp_path: Path, method: str) -> None:
+    """A chain of four: the second stream begins, and the third and fourth follow."""
+    rng = np.random.default_rng(5)
+
+    def chain(steps: int, shift: float) -> np.ndarray:
+        own = rng.standard_normal((steps, 4)) + shift * np.array([0, 1, 0, 0])
+        values = own.copy()
+        for j in range(1, 4):
+            values[:, j] = 0.8 * values[:, j - 1] + 0.6 * own[:, j]
+        return values
+
+    rows, none = chain(2000, 0.0), np.empty((0, 4))
+    model = StreamModel(
+        NAMES, rows, np.corrcoef(rows, rowvar=False), np.zeros((4, 4)),
+        Records(MEAN, SD, rows, none, none, 0),
+    )  # fmt: skip
+    model.save(tmp_path / "streams.npz")
+    graphs = np.eye(4, k=1, dtype=bool)[None]
+    write_arrays(tmp_path / "graphs.npz", {"graphs": graphs})
+    given = {"graphs": tmp_path / "graphs.npz"} if method == "causal_sr" else {}
+    job = PolicyJob(
+        seed=3, source="plant", method=method, m=3, protocols=["fair"],
+        statistic=CONFIG.statistic, options=CONFIG.options_of(method),
+    )  # fmt: skip
+    write_policy(job, tmp_path / "streams.npz", 5.0, given, tmp_path / "policy.zip")
+    policy = Policy.load(tmp_path / "policy.zip")
+    readings = list(follow(policy, io.StringIO(a_csv(MEAN + SD * chain(40, 2.0))), "rows.csv"))
+    alarms = [reading for reading in readings if reading.alarm]
+    assert alarms
+    assert not any(reading.causes for reading in readings if not reading.alarm)
+    last = alarms[-1].causes[0]
+    assert f"cause: {last.stream} " in as_text(alarms[-1])
+    if method == "causal_sr_no_graph":
+        assert last.paths == [], "without a graph there is no way to draw"
+        return
+    assert (last.stream, last.probability > 0.9, last.shift > 0.5) == (NAMES[1], True, True)
+    assert last.paths
+    assert all(path[0] == NAMES[1] for path in last.paths)

@@ -85,6 +85,7 @@ class CausalSr(Method[CausalSrState]):
     """Root causes by graphs that are uncertain, with a share of signatures that need none."""
 
     options: ClassVar[type[Settings]] = CausalSrSettings
+    publishes_run_length: ClassVar[bool] = True
 
     graph: ClassVar[GraphNeed] = "estimated"
     """What `Problem.graphs` should hold for it."""
