@@ -198,6 +198,11 @@ class Plan:
         kind = index_methods().get(method)
         return kind is not None and issubclass(kind, CausalSr) and kind.graph == "estimated"
 
+    def with_possible_graphs(self) -> list[str]:
+        """Sources on which some method weighs graphs."""
+        runs = [run for run in self.runs.values() if self.weighs_graphs(run.method)]
+        return list(dict.fromkeys(self.source_of(run.scenario) for run in runs))
+
     def possible_graphs_job(self, source: str) -> PossibleGraphsJob:
         return PossibleGraphsJob(
             seed=self.config.seed,

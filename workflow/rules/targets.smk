@@ -10,6 +10,7 @@ rule data:
 rule graphs:
     input:
         expand(GRAPH, graph=PLAN.graphs()),
+        expand(POSSIBLE_GRAPHS, source=PLAN.with_possible_graphs()),
 
 
 rule networks:
