@@ -189,7 +189,7 @@ def test_a_restored_tree_is_complete_and_runs_exactly_what_a_change_asks_for(
         settings.write_text(f"{yaml.safe_dump(rest)}\n{change}\n")
         assert dry_run(restored) == expected, change
     settings.write_text(before)
-    edit(restored, "config/ci.yaml", "- 2.0\n", "- 1.0\n")
+    edit(restored, "config/ci.yaml", "    - 0.5\n    - 2.0\n", "    - 0.5\n    - 1.0\n")
     assert dry_run(restored) == shown | {"evaluate": 2}, "one delta: evaluation only"
     settings.write_text(before)
     edit(restored, "src/causaldq/agent/reward.py", "\n", "\n# a remark\n")
