@@ -56,7 +56,9 @@ def test_own_data_are_monitored_as_the_readme_says(tmp_path: Path) -> None:
     piped = call(clone, "bash", "-c", pipe, check=False)
     assert piped.returncode == 3
     # the fault's rows, and nothing else, were piped in
-    assert len(piped.stdout.splitlines()) == 1 + 99
+    assert sum("statistic" in line for line in piped.stdout.splitlines()) == 99
+    shown = section.partition("        cause: ")[2].split(",")[0]
+    assert f"cause: {shown}" in piped.stdout
 
 
 def test_every_tool_command_on_top_works() -> None:
