@@ -194,7 +194,9 @@ def catalogue(config: Config) -> Catalogue:
             Table(
                 "training",
                 lambda t: t.training,
-                lambda t: tables.training_table(t.training),
+                lambda t: tables.training_table(
+                    t.training[t.training["scenario"].isin(_with_curves(config, plan))]
+                ),
                 lambda _: tables.TRAINING_CAPTION,
             )
         )

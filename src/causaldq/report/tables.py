@@ -13,7 +13,8 @@ TRAINING_CAPTION = (
     " epochs. Epoch: first at which the reward reaches 95\\% of its own final value. Hits: share of"
     " the shifted streams among the selected after the change, while exploring and with the frozen"
     " network. Gain: way from the non-causal agent's final reward to Causal DQ's. Means over"
-    " training seeds with 95\\% $t$ intervals."
+    " training seeds with 95\\% $t$ intervals. The networks of the other scenarios are in"
+    " training.csv."
 )
 
 
@@ -164,7 +165,7 @@ def training_table(summary: pd.DataFrame) -> str:
         r"Agent & reward & epoch & hits, exploring & hits, frozen & gain \\",
     ]
     for (scenario, protocol), panel in summary.groupby(["scenario", "protocol"], sort=False):
-        title = f"{scenario}, {label(str(protocol))}"
+        title = f"{escaped(str(scenario))}, {label(str(protocol))}"
         lines += [r"\midrule", rf"\multicolumn{{6}}{{@{{}}l}}{{\emph{{{title}}}}} \\"]
         for _, row in panel.iterrows():
             gain = "" if pd.isna(row["share_of_gain"]) else f"{100 * row['share_of_gain']:.0f}\\%"
