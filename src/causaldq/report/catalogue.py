@@ -51,6 +51,12 @@ class Tidy:
     def training(self) -> pd.DataFrame:
         return pd.read_csv(self._path("training"))
 
+    @property
+    def training_shown(self) -> pd.DataFrame:
+        """Training of the scenarios that are drawn: not every network needs a line."""
+        drawn = _with_curves(self.config, Plan(self.config))
+        return self.training[self.training["scenario"].isin(drawn)]
+
     @cached_property
     def curves(self) -> pd.DataFrame:
         return pd.read_csv(self._path("curves"))
@@ -194,9 +200,7 @@ def catalogue(config: Config) -> Catalogue:
             Table(
                 "training",
                 lambda t: t.training,
-                lambda t: tables.training_table(
-                    t.training[t.training["scenario"].isin(_with_curves(config, plan))]
-                ),
+                lambda t: tables.training_table(t.training_shown),
                 lambda _: tables.TRAINING_CAPTION,
             )
         )

@@ -52,7 +52,7 @@ def front_page(
         scenario=headline_scenario(config),
         table=_html(headline(tidy.cells(headline_scenario(config)))),
         claims=_claims(tidy) if has_claims else None,
-        findings=verdict(tidy.training) if "training" in tidy.files else [],
+        findings=verdict(tidy.training_shown) if "training" in tidy.files else [],
         tidy={name: text for name, text in TIDY.items() if Path(name).stem in tidy.files},
         tables=[table.name for table in shown.tables],
     )

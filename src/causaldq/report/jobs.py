@@ -27,7 +27,7 @@ def run_tables(config: Config, tidy: list[Path], folder: Path, headline_file: Pa
     if "claims" in results.files:
         text += "\n" + "\n".join(f"- {line}" for line in claims_summary(results.claims)) + "\n"
     if "training" in results.files:
-        text += "\n" + "\n".join(f"- {line}" for line in verdict(results.training)) + "\n"
+        text += "\n" + "\n".join(f"- {line}" for line in verdict(results.training_shown)) + "\n"
     write_text(headline_file, text)
 
 
@@ -78,14 +78,14 @@ def run_document(
     shown = catalogue(config)
     note = config.report.note
     has_training = "training" in results.files
-    findings = verdict(results.training) if has_training else []
+    findings = verdict(results.training_shown) if has_training else []
     holds = claims_summary(results.claims) if "claims" in results.files else []
     source = render(
         "document.tex",
         title=config.report.title,
         note=note,
         claims=[latex(line) for line in holds],
-        findings=[line.replace("%", r"\%") for line in findings],
+        findings=[latex(line) for line in findings],
         counterexamples=counterexamples(results.theory) if config.theory else "",
         tables=[
             {"name": table.name, "caption": f"{table.caption(results)} {note}"}
