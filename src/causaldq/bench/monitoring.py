@@ -17,15 +17,19 @@ from causaldq.bench.measure import Measurement, Target, seconds
 from causaldq.config import Config
 from causaldq.methods.base import Method, Problem, Truth
 from causaldq.methods.build import build
+from causaldq.methods.causal_sr_known import CausalSrKnown
 from causaldq.methods.registry import index_methods
 from causaldq.monitor import delays, step
 from causaldq.seeds import generator
+from causaldq.sources.settings import SimulationSource
 from causaldq.streams.model import StreamModel
+from causaldq.streams.simulation import simulate
 from causaldq.types import Floats
 
 SIZES = (10, 30, 100, 300, 1000)
 STEPS = 15
-METHODS = (*index_methods(), "causal_dq", "non_causal")
+WEIGH_CAUSES = ("causal_sr", "causal_sr_no_graph")
+METHODS = (*(n for n in index_methods() if n not in WEIGH_CAUSES), "causal_dq", "non_causal")
 
 
 def scaling(config: Config, settings: TrainingSettings) -> list[Measurement]:
@@ -62,6 +66,20 @@ def scaling(config: Config, settings: TrainingSettings) -> list[Measurement]:
             target=Target("at most", 2.0),
         ),
     ]
+
+
+def root_cause_step(config: Config) -> list[Measurement]:
+    """One step of the mixture over root causes, with the true graph of a dense model."""
+    p, m = 100, 12
+    source = SimulationSource(
+        kind="simulation", p=p, expected_degree=5.0, weight_low=0.5, weight_high=1.0, rows=10
+    )
+    model = simulate(source, generator(3, "bench", "causes"))
+    problem = Problem(model.covariance, m, config.statistic, (model.effects != 0)[None])
+    method = CausalSrKnown(problem, config.baselines.causal_sr)
+    taken, _ = step_cost(method, problem)
+    what = f"a step of causal_sr with the true graph, p = {p}, m = {m}"
+    return [Measurement(what, [1000 * t for t in taken], "ms", Target("at most", 1.0))]
 
 
 def a_covariance(p: int) -> Floats:

@@ -200,6 +200,8 @@ def ratio_figure(ratios: pd.DataFrame) -> Any:
     ticks = [0.5, 0.7, 1.0, 1.5, 2.0, 3.0]
     first.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
     first.minorticks_off()
+    for axis in axes[:, 0]:
+        axis.tick_params(axis="y", labelsize=7)
     for axis in axes[-1]:
         axis.set_xlabel("delay over that of the best of the field")
     handles = [
