@@ -51,9 +51,9 @@ def test_a_rule_takes_what_its_largest_and_its_longest_job_took() -> None:
 
 def test_more_is_asked_for_than_was_taken() -> None:
     tables, train = usage(JOBS)
-    # 450 + 1.5 * 100 and 450 + 1.5 * 300, in hundreds; 15 + 4 * 2 and 15 + 4 * 100, in minutes
+    # 450 + 1.5 * 100 and 450 + 1.5 * 300, in hundreds; 15 + 2 * 2 and 15 + 2 * 100, in minutes
     assert (tables.mem_mb, tables.runtime) == (600, 1)
-    assert (train.mem_mb, train.runtime) == (900, 7)
+    assert (train.mem_mb, train.runtime) == (900, 4)
 
 
 def test_the_table_is_of_all_runs_that_are_named(tmp_path: Path) -> None:
@@ -64,7 +64,7 @@ def test_the_table_is_of_all_runs_that_are_named(tmp_path: Path) -> None:
     assert printed[0].split("  ")[0] == "rule"
     assert [line.split() for line in printed[1:]] == [
         ["tables", "1", "2.0", "2.0", "100", "600", "1"],
-        ["train", "2", "60.0", "100.0", "300", "900", "7"],
+        ["train", "2", "60.0", "100.0", "300", "900", "4"],
     ]
 
 
