@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import shutil
 import subprocess
 import tempfile
@@ -130,7 +131,8 @@ def chromium() -> Iterator[Browser]:
         raise BrowserError("there is no chromium; apt-get install chromium")
     inward, to = os.pipe()
     back, outward = os.pipe()
-    with tempfile.TemporaryDirectory() as folder:
+    # Its helpers may still write while they are being killed.
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         # Chromium reads commands from file 3 and answers on file 4.
         command = f'exec "$0" "$@" 3<&{inward} 4>&{outward}'
         options = [
@@ -144,15 +146,15 @@ def chromium() -> Iterator[Browser]:
             ["bash", "-c", command, CHROMIUM, *options],
             pass_fds=(inward, outward),
             stderr=subprocess.DEVNULL,
+            start_new_session=True,
         )
         os.close(inward)
         os.close(outward)
         browser = Browser(process, to, back)
         try:
             yield browser
-            browser.call("Browser.close")
         finally:
             os.close(to)
             os.close(back)
-            process.kill()
+            os.killpg(process.pid, signal.SIGKILL)
             process.wait()
