@@ -202,7 +202,7 @@ def test_a_failing_job_prints_its_cause_and_its_log(copy_of_finished: Path) -> N
 
 
 def test_without_latex_everything_but_the_pdf_is_made(finished: Path, tmp_path: Path) -> None:
-    for tool in ("bash", "sh", "git"):
+    for tool in ("bash", "sh", "git", "which"):
         (tmp_path / tool).symlink_to(str(shutil.which(tool)))
     without = environment() | {"PATH": f"{BIN}{os.pathsep}{tmp_path}"}
     done = subprocess.run(

@@ -101,6 +101,11 @@ def events_of(scenario):
     return [EVENTS.format(source=source)] if SETTINGS.scenarios[scenario].events else []
 
 
+def of_protocols(path, protocols):
+    """Files of one run's networks, one for each protocol."""
+    return [path.format(network=f"{{run}}.{protocol}") for protocol in protocols]
+
+
 def given_to(run):
     """Files a run's method needs besides the streams, by name: networks by protocol, graphs."""
     if PLAN.weighs_graphs(run.method):

@@ -1,11 +1,5 @@
 """Training: each network once, however many tables use it."""
 
-
-def of_protocols(path, protocols):
-    """Files of one run's networks, one for each protocol."""
-    return [path.format(network=f"{{run}}.{protocol}") for protocol in protocols]
-
-
 # What all protocols need is trained by `train`, the rest by a rule that says for which.
 for protocols, runs in PLAN.trainings().items():
     part = "" if protocols == tuple(SETTINGS.protocols) else "_" + "_".join(protocols)
