@@ -70,8 +70,8 @@ test-slurm: environment slurm  ## the pipeline on a Slurm of one node, started f
 bench: environment  ## speed, as ratios within one run; writes results/bench.json
 	@$(BIN)/python scripts/bench.py --output results/bench.json
 
-readme: environment  ## put the headline table of CONFIG into the README
-	@$(BIN)/python -m causaldq readme results/$(CONFIG)/add.csv --scenario p50
+readme: environment  ## put the measured tables of CONFIG into the README
+	@$(BIN)/python -m causaldq readme results/$(CONFIG) --scenario p50
 
 clean:  ## remove results and caches, keep the environment
 	rm -rf artifacts results logs .snakemake .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -18,7 +18,7 @@ include: "workflow/rules/discover.smk"
 include: "workflow/rules/train.smk"
 include: "workflow/rules/evaluate.smk"
 include: "workflow/rules/theory.smk"
-include: "workflow/rules/propagation.smk"
+include: "workflow/rules/causes.smk"
 include: "workflow/rules/report.smk"
 include: "workflow/rules/targets.smk"
 

@@ -107,6 +107,13 @@ class EvaluationSettings(Settings):
     event_runs: Annotated[
         Count, Field(description="runs through a recorded event, begun at different rows before it")
     ]
+    cause_lead: Annotated[
+        Count, Field(description="steps before a recorded fault at which who names causes begins")
+    ]
+    cause_spacing: Annotated[Count, Field(description="more of them for each further run")]
+    cause_later: Annotated[
+        Count, Field(description="steps after an alarm at which the cause is named again")
+    ]
     bootstrap: Annotated[int, Field(ge=100, description="resamples behind an interval")]
     confidence: Share
 

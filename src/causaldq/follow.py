@@ -18,13 +18,14 @@ from typing import Any, Self, TextIO
 import numpy as np
 from pydantic import ValidationError
 
+from causaldq.discovery.effects import direct_effects
 from causaldq.errors import DataError
 from causaldq.files import canonical_json, write_bytes
 from causaldq.jobs.method import GRAPHS, build_method
 from causaldq.jobs.settings.monitor import PolicyJob
 from causaldq.methods.base import Method, State
 from causaldq.methods.causal_sr import CausalSr, CausalSrState
-from causaldq.root_cause import direct_effects, majority, ranked_causes
+from causaldq.root_cause import majority, ranked_causes
 from causaldq.seeds import generator
 from causaldq.streams.model import StreamModel
 from causaldq.types import Floats

@@ -304,13 +304,13 @@ class Plan:
             m=config.scenarios[scenario].m,
             protocols=["fair"],
             statistic=config.statistic_of(scenario),
-            runs=[
-                ShowcaseRun(method=run.method, options=config.options_of(run.method), seed=run.seed)
-                for run in runs
-            ],
+            runs=self._listed(runs),
             limits={run.id.removeprefix(f"{scenario}."): self.limits_of(run) for run in runs},
-            leads=[20 + 5 * run for run in range(config.evaluation.event_runs)],
-            later=20,
+            leads=[
+                config.evaluation.cause_lead + run * config.evaluation.cause_spacing
+                for run in range(config.evaluation.event_runs)
+            ],
+            later=config.evaluation.cause_later,
         )
 
     def studies(self) -> dict[str, tuple[str, int]]:
@@ -382,6 +382,15 @@ class Plan:
             options=self.config.options_of(run.method),
         )
 
+    def _listed(self, runs: list[Run]) -> list[ShowcaseRun]:
+        """Runs for a job that goes through several."""
+        return [
+            ShowcaseRun(
+                method=run.method, options=self.config.options_of(run.method), seed=run.seed
+            )
+            for run in runs
+        ]
+
     def showcase_runs(self) -> list[Run]:
         return [run for run in self.runs.values() if run.scenario == self.config.report.showcase]
 
@@ -400,10 +409,7 @@ class Plan:
             protocols=config.protocols,
             statistic=config.statistic_of(name),
             options=config.options_of(runs[0].method),
-            runs=[
-                ShowcaseRun(method=run.method, options=config.options_of(run.method), seed=run.seed)
-                for run in runs
-            ],
+            runs=self._listed(runs),
             limits={run.id: self.limits_of(run) for run in runs},
             arl0=config.calibration.arl0,
             arl0_grid=config.calibration.arl0_grid,

@@ -183,17 +183,6 @@ def ranked_causes(
     return causes
 
 
-def direct_effects(graph: Bools, covariance: Floats) -> Floats:
-    """Least-squares effects (p, p) of each stream's parents on it; entry [i, j] is that on j."""
-    effects = np.zeros(graph.shape)
-    for j in range(len(graph)):
-        parents = np.flatnonzero(graph[:, j])
-        if len(parents):
-            block = covariance[np.ix_(parents, parents)]
-            effects[parents, j] = np.linalg.solve(block, covariance[parents, j])
-    return effects
-
-
 def majority(graphs: Bools) -> Bools:
     """Of several graphs (g, p, p), the one that shares most links with the others."""
     share = graphs.mean(axis=0)

@@ -114,6 +114,13 @@ def test_the_example_ends_with_its_alarm(study: Study) -> None:
             assert not path or (path[0], path[-1]) == (cause["stream"], explained["stream"])
 
 
+def test_an_example_is_told_even_where_nothing_alarms() -> None:
+    told = example(Study(job(horizon=1, deltas=[1e-6])))
+    assert told["statistic"][-1] <= told["limit"] or len(told["statistic"]) <= told["change"]
+    assert told["run"] == 0
+    assert told["causes"]
+
+
 def made_up(delays: Delays) -> pd.DataFrame:
     cell = {"problem": "p6", "p": 6, "m": 2, "expected_degree": 2.0, "roots": 1, "delta": 1.0}
     shares = dict.fromkeys(("top_1", "top_3", "mean_rank", "later_top_1"), 0.5)

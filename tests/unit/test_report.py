@@ -7,10 +7,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from causaldq.errors import DataError
 from causaldq.evaluation.training import epochs_to_final, summarise, verdict
 from causaldq.report.front_page import opening
 from causaldq.report.tables import delay_table, training_table
-from causaldq.report.text import headline
+from causaldq.report.text import filled, headline, readme_tables
+
+ROOT = Path(__file__).parents[2]
 
 
 def curve(start: float, end: float, rise: int, epochs: int = 20) -> np.ndarray:
@@ -161,3 +164,13 @@ def test_every_notebook_opens_with_what_one_learns(notebook: Path) -> None:
     assert learned.endswith(".")
     first = "".join(json.loads(notebook.read_text())["cells"][0]["source"])
     assert first.startswith(f"# {title}\n\nWhat you learn here: ")
+
+
+def test_the_readme_shows_the_committed_results() -> None:
+    page = (ROOT / "README.md").read_text()
+    assert readme_tables(page, ROOT / "results/paper", "p50") == page
+
+
+def test_a_page_without_markers_is_refused() -> None:
+    with pytest.raises(DataError, match="no place for headline"):
+        filled("# A page\n", "headline", "text")

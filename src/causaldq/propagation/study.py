@@ -52,7 +52,8 @@ class Study:
 
     job: StudyJob
 
-    def _rng(self, *purpose: object) -> np.random.Generator:
+    def rng(self, *purpose: object) -> np.random.Generator:
+        """For a purpose on this graph, whatever the method."""
         job = self.job
         return generator(job.seed, "propagation", job.problem, job.graph, *map(str, purpose))
 
@@ -63,33 +64,32 @@ class Study:
             kind="simulation", p=job.size.p, expected_degree=job.size.expected_degree,
             weight_low=low, weight_high=high, rows=job.rows,
         )  # fmt: skip
-        return simulate(source, self._rng("streams"))
+        return simulate(source, self.rng("streams"))
 
     @cached_property
     def possible(self) -> Bools:
         """Graphs that the rows allow, (g, p, p)."""
         job = self.job
-        return possible_graphs(self.model, job.discovery, job.uncertainty, self._rng("graphs"))
+        return possible_graphs(self.model, job.discovery, job.uncertainty, self.rng("graphs"))
 
     def method(self, contestant: Contestant) -> Method[Any]:
         """With what it is told: the truth, or what the rows say of it."""
         kind = method_class(contestant.method)
         if kind is None:
             raise ValueError(f"{contestant.method} is learned; it is not part of this study")
-        uses_graph = issubclass(kind, CausalSr) and kind.graph != "none"
-        if contestant.told == "truth":
-            covariance, graphs = self.model.covariance, (self.model.effects != 0)[None]
-        else:
-            covariance = np.cov(self.model.rows, rowvar=False)
-            graphs = self.possible if uses_graph else None
+        knows = contestant.told == "truth"
+        covariance = self.model.covariance if knows else np.cov(self.model.rows, rowvar=False)
+        graphs = None
+        if issubclass(kind, CausalSr) and kind.graph != "none":
+            graphs = (self.model.effects != 0)[None] if knows else self.possible
         problem = Given(covariance, self.job.size.m, self.job.statistic, graphs)
         return build(kind, problem, contestant.options)
 
     def limit(self, method: Method[Any], name: str) -> float:
         job = self.job
-        paths = self.model.in_control(job.paths, job.calibration_steps, self._rng("calibration"))
+        paths = self.model.in_control(job.paths, job.calibration_steps, self.rng("calibration"))
         values = statistics(
-            method, paths, None, self._rng(name, "limit"), lambda v: limit_at_most(v, job.arl0)
+            method, paths, None, self.rng(name, "limit"), lambda v: limit_at_most(v, job.arl0)
         )
         return limit_for(values, job.arl0)
 
@@ -97,7 +97,7 @@ class Study:
     def cells(self) -> Cells:
         """The sizes of the shift share causes and signs; more causes include those of fewer."""
         job, p, n = self.job, self.model.p, self.job.replications
-        rng = self._rng("causes")
+        rng = self.rng("causes")
         place = rng.random((n, p)).argsort(axis=1).argsort(axis=1)
         sign = rng.choice([-1.0, 1.0], (n, p))
         cells = list(product(job.roots, job.deltas))
@@ -110,11 +110,11 @@ class Study:
         """Every replication of every cell; all cells on the same in-control values."""
         job = self.job
         steps = job.in_control_steps + job.horizon + job.later
-        paths = self.model.in_control(job.replications, steps, self._rng("test"))
+        paths = self.model.in_control(job.replications, steps, self.rng("test"))
         count = len(self.cells.mean) // job.replications
         return causes_at_alarm(
             method, np.tile(paths, (count, 1, 1)), job.in_control_steps, self.cells.mean,
-            limit, job.later, self._rng(name, "test"),
+            limit, job.later, self.rng(name, "test"),
         )  # fmt: skip
 
     def results(self) -> Iterator[dict[str, object]]:

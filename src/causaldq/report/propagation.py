@@ -257,8 +257,11 @@ def cause_figure(told: dict[str, Any]) -> Any:
                  linewidths=2)  # fmt: skip
     axis.set_axis_off()
     delay = len(told["statistic"]) - told["change"]
+    alarm = f"alarm {delay} steps after the change"
+    if told["statistic"][-1] <= told["limit"] or delay <= 0:
+        alarm = "no alarm after the change"
     axis.set_title(
-        f"{p} streams, {len(read)} sensors (thick rims): alarm {delay} steps after the change.\n"
+        f"{p} streams, {len(read)} sensors (thick rims): {alarm}.\n"
         f"Accused: {names[accused['stream']]} ({accused['posterior']:.0%});"
         f" blue ring: the true cause, {names[truth]}.",
         fontsize=9,
