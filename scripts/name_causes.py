@@ -3,19 +3,9 @@
 from pathlib import Path
 
 from causaldq import command
+from causaldq.jobs.given import by_run
 from causaldq.jobs.name_causes import run_name_causes
 from causaldq.jobs.settings.name_causes import NameCausesJob
-
-
-def _by_run(texts):
-    """Files by run and by what they are, from RUN:NAME=FILE."""
-    found = {}
-    for text in texts:
-        place, _, path = text.partition("=")
-        run, _, name = place.partition(":")
-        found.setdefault(run, {})[name] = Path(path)
-    return found
-
 
 if __name__ == "__main__":
     parser = command.parser(__doc__)
@@ -36,7 +26,7 @@ if __name__ == "__main__":
             a.events,
             a.origins,
             {path.stem: path for path in a.limits},
-            _by_run(a.given),
+            by_run(a.given),
             a.output,
         ),
     )

@@ -10,8 +10,10 @@ from pydantic import Field, model_validator
 
 from causaldq.agent.settings import AgentSettings, Hyperparameters, LearnedMethod
 from causaldq.discovery.settings import DiscoverySettings, UncertaintySettings
+from causaldq.equivariant.settings import EquivariantSettings
 from causaldq.evaluation.calibration import CalibrationSettings
 from causaldq.methods.asmp import AsmpSettings
+from causaldq.methods.bayes_posterior import BayesPosteriorSettings
 from causaldq.methods.build import method_class
 from causaldq.methods.causal_sr import CausalSrSettings
 from causaldq.methods.cmab import CmabSettings
@@ -99,6 +101,14 @@ class ScenarioSettings(Settings):
     ] = None
 
 
+class CrossSettings(Settings):
+    """Every policy with every statistic, so that nobody takes one for the other."""
+
+    scenario: Name
+    policies: Distinct[Name]
+    statistics: Annotated[Distinct[Name], Field(description="methods that are not learned")]
+
+
 class EvaluationSettings(Settings):
     """How delays are measured."""
 
@@ -126,6 +136,7 @@ class BaselineSettings(Settings):
     asmp: AsmpSettings
     cmab: CmabSettings
     tras: TrasSettings
+    bayes_posterior: BayesPosteriorSettings
     causal_sr: CausalSrSettings
 
 
@@ -156,6 +167,9 @@ class Config(Settings):
     hyperparameters: dict[Name, Hyperparameters]
     agent: AgentSettings
     learned: dict[Name, LearnedMethod]
+    equivariant: Annotated[
+        EquivariantSettings, Field(description="the one network for all problems")
+    ]
     baselines: BaselineSettings
     calibration: CalibrationSettings
     evaluation: EvaluationSettings
@@ -164,6 +178,9 @@ class Config(Settings):
     ]
     propagation: Annotated[
         StudySettings | None, Field(description="study of shifts that flow onwards; null: none")
+    ]
+    cross: Annotated[
+        CrossSettings | None, Field(description="policies crossed with statistics; null: none")
     ]
     report: ReportSettings
 
@@ -177,6 +194,7 @@ class Config(Settings):
         ):
             allowed = "a scenario with shifts (and arl0 in calibration.arl0_grid), or null"
             raise MisfitError("report.showcase", shown, allowed)
+        self._cross_holds()
         for name, scenario in self.scenarios.items():
             place = f"scenarios.{name}"
             if scenario.source not in self.sources:
@@ -217,6 +235,18 @@ class Config(Settings):
                     f"one of {', '.join(self.hyperparameters)}",
                 )
         return self
+
+    def _cross_holds(self) -> None:
+        if self.cross is None:
+            return
+        if self.cross.scenario not in self.scenarios:
+            allowed = f"one of {', '.join(self.scenarios)}"
+            raise MisfitError("cross.scenario", self.cross.scenario, allowed)
+        here = self.methods_of(self.cross.scenario)
+        for method in self.cross.policies:
+            if method not in here:
+                allowed = f"methods of {self.cross.scenario}: {', '.join(here)}"
+                raise MisfitError("cross.policies", method, allowed)
 
     def statistic_of(self, scenario: str) -> StatisticSettings:
         own = self.scenarios[scenario].decay

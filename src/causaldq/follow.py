@@ -21,7 +21,7 @@ from pydantic import ValidationError
 from causaldq.discovery.effects import direct_effects
 from causaldq.errors import DataError
 from causaldq.files import canonical_json, write_bytes
-from causaldq.jobs.method import GRAPHS, build_method
+from causaldq.jobs.method import GRAPHS, NETWORK, build_method
 from causaldq.jobs.settings.monitor import PolicyJob
 from causaldq.methods.base import Method, State
 from causaldq.methods.causal_sr import CausalSr, CausalSrState
@@ -30,7 +30,7 @@ from causaldq.seeds import generator
 from causaldq.streams.model import StreamModel
 from causaldq.types import Floats
 
-SETTINGS, STREAMS, NETWORK = "policy.json", "streams.npz", "network"
+SETTINGS, STREAMS = "policy.json", "streams.npz"
 PARTS = (SETTINGS, STREAMS, f"{NETWORK}.safetensors", f"{NETWORK}.json", f"{GRAPHS}.npz")
 SHOWN = 3
 """Streams named as those that contribute most, and causes named at an alarm."""
@@ -44,8 +44,8 @@ def write_policy(
         SETTINGS: canonical_json({"job": job.model_dump(), "limit": limit}).encode(),
         STREAMS: streams.read_bytes(),
     }
-    if "fair" in given:
-        for path in (given["fair"], given["fair"].with_suffix(".json")):
+    for name in given.keys() & {"fair", NETWORK}:
+        for path in (given[name], given[name].with_suffix(".json")):
             parts[f"{NETWORK}{path.suffix}"] = path.read_bytes()
     if GRAPHS in given:
         parts[f"{GRAPHS}.npz"] = given[GRAPHS].read_bytes()
@@ -86,7 +86,8 @@ class Policy:
                 reason = "settings" if isinstance(error, ValidationError) else str(error)
                 raise DataError(f"{path} is damaged ({reason}); make it again") from None
             model = StreamModel.load(folder / STREAMS)
-            given = {"fair": folder / f"{NETWORK}.safetensors", GRAPHS: folder / f"{GRAPHS}.npz"}
+            network = folder / f"{NETWORK}.safetensors"
+            given = {"fair": network, NETWORK: network, GRAPHS: folder / f"{GRAPHS}.npz"}
             there = {name: path for name, path in given.items() if path.exists()}
             method = build_method(job, "fair", model, there)
         if model.records is None:

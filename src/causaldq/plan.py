@@ -8,6 +8,8 @@ from dataclasses import dataclass
 
 from causaldq.agent.settings import ShiftPlan, TrainingSettings, TrainJob
 from causaldq.config import Config, ScenarioSettings
+from causaldq.equivariant.settings import EquivariantJob
+from causaldq.jobs.settings.cross import CrossJob
 from causaldq.jobs.settings.data import FetchJob, PrepareJob, SimulateJob
 from causaldq.jobs.settings.discover import DiscoverJob
 from causaldq.jobs.settings.inject import InjectJob
@@ -21,8 +23,9 @@ from causaldq.jobs.settings.monitor import (
 )
 from causaldq.jobs.settings.name_causes import NameCausesJob
 from causaldq.jobs.settings.possible_graphs import PossibleGraphsJob
+from causaldq.methods.causal_dq_eq import CausalDqEq
 from causaldq.methods.causal_sr import CausalSr
-from causaldq.methods.registry import index_methods, is_bound
+from causaldq.methods.registry import has_shared_network, index_methods, is_bound
 from causaldq.propagation.settings import Contestant, StudyJob
 from causaldq.setting import Protocol
 from causaldq.sources.settings import OwnSource, SimulationSource
@@ -75,15 +78,36 @@ class Plan:
         self.trained = {network.run.id: network.run for network in self.networks.values()}
 
     def _runs(self, scenario: str, method: str) -> list[Run]:
-        if method in index_methods():
+        if method in index_methods() and not has_shared_network(method):
             return [Run(scenario, method, None)]
         return [Run(scenario, method, seed) for seed in range(self.config.training_seeds)]
 
     def networks_of(self, run: Run) -> dict[Protocol, Network]:
-        """The networks a run needs, by protocol; none if its method is not learned."""
-        if run.seed is None:
+        """Networks of its own that a run needs, by protocol; none if its method learns none."""
+        if run.seed is None or has_shared_network(run.method):
             return {}
         return {protocol: Network(run, protocol) for protocol in self.config.protocols}
+
+    def shared_network(self, run: Run) -> str | None:
+        """Id of the network for all problems that a run uses, if it does."""
+        return f"{run.method}.s{run.seed}" if has_shared_network(run.method) else None
+
+    def shared_networks(self) -> dict[str, Run]:
+        """By id, some run that uses it."""
+        found = {self.shared_network(run): run for run in self.runs.values()}
+        return {name: run for name, run in found.items() if name is not None}
+
+    def equivariant_job(self, network: str) -> EquivariantJob:
+        config, run = self.config, self.shared_networks()[network]
+        kind = index_methods()[run.method]
+        return EquivariantJob(
+            seed=config.seed,
+            network=network,
+            causal=issubclass(kind, CausalDqEq) and kind.causal,
+            training=config.equivariant,
+            filter=config.baselines.bayes_posterior,
+            statistic=config.statistic,
+        )
 
     def studied(self, scenario: str) -> list[Network]:
         """Networks whose training is compared."""
@@ -196,7 +220,11 @@ class Plan:
     def weighs_graphs(self, method: str) -> bool:
         """Whether a method is given several graphs."""
         kind = index_methods().get(method)
-        return kind is not None and issubclass(kind, CausalSr) and kind.graph == "estimated"
+        if kind is None:
+            return False
+        if issubclass(kind, CausalDqEq):
+            return kind.causal
+        return issubclass(kind, CausalSr) and kind.graph == "estimated"
 
     def with_possible_graphs(self) -> list[str]:
         """Sources on which some method weighs graphs."""
@@ -246,7 +274,7 @@ class Plan:
             return run.id
         k = f".k{wanted.k}" if method.is_bound else ""
         decay = "" if wanted.decay is None else f".decay{wanted.decay:g}"
-        return f"{wanted.source}.m{wanted.m}{k}{decay}.{run.method}"
+        return f"{wanted.source}.m{wanted.m}{k}{decay}.{self.shared_network(run) or run.method}"
 
     def calibrate_job(self, name: str) -> CalibrateJob:
         run = self.limits[name]
@@ -357,6 +385,48 @@ class Plan:
             discovery=config.discovery,
             uncertainty=config.uncertainty,
         )
+
+    def crossed(self) -> dict[str, Run]:
+        """Runs whose policy is tried with every statistic, by what they are called."""
+        wanted = self.config.cross
+        if wanted is None:
+            return {}
+        prefix = f"{wanted.scenario}."
+        return {
+            name.removeprefix(prefix): run
+            for name, run in self.runs.items()
+            if run.scenario == wanted.scenario
+            and run.method in wanted.policies
+            and run.seed in (None, 0)
+        }
+
+    def cross_job(self, name: str) -> CrossJob:
+        config, run, wanted = self.config, self.crossed()[name], self.config.cross
+        if wanted is None:
+            raise TypeError("the config asks for no crossing")
+        scenario = config.scenarios[run.scenario]
+        return CrossJob(
+            seed=config.seed,
+            scenario=run.scenario,
+            source=scenario.source,
+            policy=name,
+            method=run.method,
+            options=config.options_of(run.method),
+            m=scenario.m,
+            protocols=["fair"],
+            statistic=config.statistic_of(run.scenario),
+            watchers=[
+                ShowcaseRun(method=method, options=config.options_of(method), seed=None)
+                for method in wanted.statistics
+            ],
+            deltas=[delta for delta in scenario.deltas if delta > 0],
+            calibration=config.calibration,
+        )
+
+    def compared(self) -> list[str]:
+        """Runs that are compared over all shifts: those of scenarios with several."""
+        several = {n for n, s in self.config.scenarios.items() if len(set(s.deltas) - {0.0}) > 1}
+        return [name for name, run in self.runs.items() if run.scenario in several]
 
     def policies(self) -> list[str]:
         """Runs whose method is put to work on the user's own plant."""

@@ -20,17 +20,13 @@ from causaldq.discovery.signatures import (
 )
 from causaldq.errors import ConfigError
 from causaldq.methods.base import Problem
-from causaldq.methods.causal_sr import (
-    CausalSr,
-    CausalSrSettings,
-    CausalSrState,
-    most_informative,
-)
+from causaldq.methods.causal_sr import CausalSr, CausalSrSettings, CausalSrState
 from causaldq.methods.causal_sr_correlation import CausalSrCorrelation
 from causaldq.methods.causal_sr_known import CausalSrKnown
 from causaldq.methods.causal_sr_no_graph import CausalSrNoGraph
 from causaldq.methods.causal_sr_random_order import CausalSrRandomOrder
 from causaldq.methods.causal_sr_reversed import CausalSrReversed
+from causaldq.methods.information import most_informative
 from causaldq.monitor import statistics, step
 from causaldq.statistic import StatisticSettings
 
@@ -272,7 +268,7 @@ def test_each_sensor_adds_most_and_the_set_is_near_the_best(seed: int, m: int) -
     sets = mixed([(0.5, parent_sets((effects != 0)[None])), (0.5, graph_free(p))])
     signatures = hypotheses(covariance, sets).signatures
     weights = rng.exponential(size=(3, len(signatures))) ** 3
-    found = most_informative(signatures, covariance, weights, m)
+    found = most_informative(covariance, weights, m, signatures)
     for row in range(3):
         value = lambda read, w=weights[row]: information(w, signatures, covariance, read)  # noqa: E731
         greedy: list[int] = []
@@ -294,7 +290,7 @@ def test_the_parents_of_a_suspect_are_read_with_it() -> None:
     covariance = covariance_of(effects, np.ones(6))
     signatures = hypotheses(covariance, parent_sets((effects != 0)[None])).signatures
     suspect = np.eye(6)[[2]]
-    assert most_informative(signatures, covariance, suspect, 3).tolist() == [[0, 1, 2]]
+    assert most_informative(covariance, suspect, 3, signatures).tolist() == [[0, 1, 2]]
 
 
 def test_causes_without_weight_draw_no_sensor() -> None:

@@ -70,11 +70,8 @@ rule name_causes:
     params:
         code=lambda w: code_of("name_causes", PLAN.name_causes_job(w.scenario)),
         settings=lambda w: as_argument(PLAN.name_causes_job(w.scenario)),
-        given=lambda w: " ".join(
-            f"{run.id.removeprefix(f'{w.scenario}.')}:{name}={path}"
-            for run in PLAN.accusers(w.scenario)
-            for name, path in given_to(run).items()
-            if name != "paper"
+        given=lambda w: given_by_run(
+            PLAN.accusers(w.scenario), f"{w.scenario}.", without=["paper"]
         ),
     shell:
         "python scripts/name_causes.py --settings {params.settings:q} --streams {input.streams}"

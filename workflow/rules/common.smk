@@ -58,6 +58,9 @@ PATHS = f"{RESULTS}/paths.csv"
 EDGES = f"{RESULTS}/edges.csv"
 STUDY = f"{ARTIFACTS}/propagation/{{study}}.csv"
 STUDY_EXAMPLE = f"{ARTIFACTS}/propagation/{{study}}.json"
+CROSSED = f"{ARTIFACTS}/crossed/{{policy}}.csv"
+OVERALL = f"{RESULTS}/overall.csv"
+CROSS = f"{RESULTS}/cross.csv"
 POLICY = f"{ARTIFACTS}/policies/{{run}}.zip"
 LIMITS = f"{ARTIFACTS}/limits/{{limits}}.json"
 RUN = f"{ARTIFACTS}/runs/{{run}}.csv"
@@ -108,12 +111,25 @@ def of_protocols(path, protocols):
 
 def given_to(run):
     """Files a run's method needs besides the streams, by name: networks by protocol, graphs."""
+    found = {}
     if PLAN.weighs_graphs(run.method):
-        return {"graphs": POSSIBLE_GRAPHS.format(source=PLAN.source_of(run.scenario))}
-    return {
+        found["graphs"] = POSSIBLE_GRAPHS.format(source=PLAN.source_of(run.scenario))
+    if PLAN.shared_network(run):
+        found["network"] = CHECKPOINT.format(network=PLAN.shared_network(run))
+    return found | {
         protocol: CHECKPOINT.format(network=network.id)
         for protocol, network in PLAN.networks_of(run).items()
     }
+
+
+def given_by_run(runs, prefix="", without=()):
+    """The same for a job that goes through several runs; their names lose a prefix."""
+    return " ".join(
+        f"{run.id.removeprefix(prefix)}:{name}={path}"
+        for run in runs
+        for name, path in given_to(run).items()
+        if name not in without
+    )
 
 
 def given_arguments(run):

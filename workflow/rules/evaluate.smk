@@ -83,6 +83,49 @@ rule aggregate:
         " --output {output.add} --events {output.events} --log {log}"
 
 
+rule cross:
+    input:
+        streams=lambda w: streams_of(SETTINGS.cross.scenario),
+        injected=lambda w: INJECTED.format(scenario=SETTINGS.cross.scenario),
+        given=lambda w: list(given_to(PLAN.crossed()[w.policy]).values()),
+    output:
+        CROSSED,
+    log:
+        f"{LOGS}/cross/{{policy}}.log",
+    wildcard_constraints:
+        policy=names(PLAN.crossed()),
+    params:
+        code=lambda w: code_of("cross", PLAN.cross_job(w.policy)),
+        settings=lambda w: as_argument(PLAN.cross_job(w.policy)),
+        given=lambda w: given_by_run(
+            [PLAN.crossed()[w.policy]],
+            f"{SETTINGS.cross.scenario}.",
+            without=["paper"],
+        ),
+    shell:
+        "python scripts/cross.py --settings {params.settings:q} --streams {input.streams}"
+        " --injected {input.injected} --given {params.given} --output {output} --log {log}"
+
+
+rule overall:
+    input:
+        runs=expand(RUN, run=PLAN.compared()),
+        facts=expand(STREAM_FACTS, source=list(SETTINGS.sources)),
+        crossed=expand(CROSSED, policy=list(PLAN.crossed())),
+    output:
+        overall=OVERALL,
+        cross=CROSS,
+    log:
+        f"{LOGS}/overall.log",
+    params:
+        code=code_of("overall"),
+        settings=as_argument(SETTINGS),
+    shell:
+        "python scripts/overall.py --settings {params.settings:q} --runs {input.runs}"
+        " --facts {input.facts} --crossed {input.crossed} --output {output.overall}"
+        " --cross {output.cross} --log {log}"
+
+
 rule describe:
     input:
         catalogue="data/sources.yaml",
@@ -114,20 +157,21 @@ rule showcase:
         limits=sorted(
             {LIMITS.format(limits=PLAN.limits_of(run)) for run in PLAN.showcase_runs()}
         ),
-        checkpoints=[
-            path for run in PLAN.showcase_runs() for path in given_to(run).values()
-        ],
+        given=[path for run in PLAN.showcase_runs() for path in given_to(run).values()],
     output:
         watch=f"{RESULTS}/watch.csv",
         tradeoff=f"{RESULTS}/tradeoff.csv",
         places=f"{RESULTS}/places.csv",
+        looks=f"{RESULTS}/looks.csv",
     log:
         f"{LOGS}/showcase.log",
     params:
         code=lambda w: code_of("showcase", PLAN.showcase_job()),
         settings=lambda w: as_argument(PLAN.showcase_job()),
+        given=given_by_run(PLAN.showcase_runs()),
     shell:
         "python scripts/showcase.py --settings {params.settings:q} --streams {input.streams}"
         " --injected {input.injected} --limits {input.limits}"
-        " --checkpoints {input.checkpoints} --watch {output.watch}"
-        " --tradeoff {output.tradeoff} --places {output.places} --log {log}"
+        " --given {params.given} --watch {output.watch}"
+        " --tradeoff {output.tradeoff} --places {output.places}"
+        " --looks {output.looks} --log {log}"

@@ -18,6 +18,8 @@ TIDY_RESULTS = [
     *([TRAINING, CURVES, GRAPHS] if PLAN.networks else []),
     *([THEORY, THEORY_CURVES] if SETTINGS.theory else []),
     *(rules.showcase.output if SETTINGS.report.showcase else []),
+    OVERALL,
+    CROSS,
     *PROPAGATION,
     *WITH_CAUSES,
     "data/reference/hyperparameters.csv",

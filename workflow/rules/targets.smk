@@ -15,7 +15,7 @@ rule graphs:
 
 rule networks:
     input:
-        expand(CHECKPOINT, network=list(PLAN.networks)),
+        expand(CHECKPOINT, network=[*PLAN.networks, *PLAN.shared_networks()]),
 
 
 rule delays:

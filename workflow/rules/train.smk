@@ -31,6 +31,24 @@ for protocols, runs in PLAN.trainings().items():
             " --output {output.checkpoints} --curve {output.curves} --log {log}"
 
 
+rule train_equivariant:
+    output:
+        checkpoint=CHECKPOINT,
+        facts=CHECKPOINT_FACTS,
+        curve=CURVE,
+    log:
+        f"{LOGS}/train_equivariant/{{network}}.log",
+    wildcard_constraints:
+        network=names(PLAN.shared_networks()),
+    priority: 10
+    params:
+        code=code_of("train_equivariant"),
+        settings=lambda w: as_argument(PLAN.equivariant_job(w.network)),
+    shell:
+        "python scripts/train_equivariant.py --settings {params.settings:q}"
+        " --output {output.checkpoint} --curve {output.curve} --log {log}"
+
+
 rule summarise_training:
     input:
         curves=expand(CURVE, network=list(PLAN.networks)),

@@ -10,8 +10,9 @@ from causaldq.methods.build import build, method_class
 from causaldq.setting import Protocol
 from causaldq.streams.model import StreamModel
 
-GRAPHS = "graphs"
-"""Possible causal graphs among the files given; the others are networks, by protocol."""
+GRAPHS, NETWORK = "graphs", "network"
+"""Names among the files given: possible causal graphs, and a network for all problems. The
+others are networks of one problem, by protocol."""
 
 
 def build_method(
@@ -22,7 +23,7 @@ def build_method(
     problem = Problem(model.covariance, job.m, job.statistic, graphs)
     kind = method_class(job.method)
     if kind is not None:
-        return build(kind, problem, job.options)
+        return build(kind, problem, job.options, given.get(NETWORK))
     from causaldq.agent.checkpoint import load_checkpoint
     from causaldq.agent.policy import LearnedPolicy
 

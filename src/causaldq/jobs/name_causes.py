@@ -9,6 +9,7 @@ import yaml
 
 from causaldq.events import Events
 from causaldq.files import read_json, write_rows
+from causaldq.jobs.given import Given
 from causaldq.jobs.method import build_method
 from causaldq.jobs.settings.monitor import ShowcaseRun
 from causaldq.jobs.settings.name_causes import NameCausesJob
@@ -33,7 +34,7 @@ def run_name_causes(
     events: Path,
     origins: Path,
     limits: dict[str, Path],
-    given: dict[str, dict[str, Path]],
+    given: Given,
     output: Path,
 ) -> None:
     """Monitor every recorded fault whose origin is documented, from several rows before it."""

@@ -9,11 +9,14 @@ import pandas as pd
 
 from causaldq.evaluation.statistics import estimate
 from causaldq.files import read_json, write_csv
+from causaldq.jobs.given import Given
 from causaldq.jobs.method import build_method
 from causaldq.jobs.settings.monitor import ShowcaseJob
 from causaldq.methods.base import Method, Truth
+from causaldq.methods.causal_dq_eq import CausalDqEq
+from causaldq.methods.registry import has_shared_network
 from causaldq.monitor import delays, step
-from causaldq.plan import Network, Run
+from causaldq.plan import Run
 from causaldq.seeds import generator
 from causaldq.setting import Case, Protocol
 from causaldq.shifts import InjectedSet
@@ -21,7 +24,12 @@ from causaldq.streams.model import StreamModel
 
 CASE: Case = "case_a"
 SHOWN_STEPS = 60
-"""Steps after the change in the picture of the sensors."""
+"""Steps after the change in the pictures of the sensors and of the networks."""
+LOOKED_RUNS = 40
+EVIDENCE = np.array([0.0, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0])
+UNREAD = np.array([0.0, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0])
+"""Lower ends of the bins: squared deviations, and steps since a stream was read."""
+LOOKS = ["method", "evidence", "unread", "worth", "readings"]
 
 
 class Stage:
@@ -29,23 +37,20 @@ class Stage:
 
     def __init__(
         self, job: ShowcaseJob, streams: Path, injected: Path, limits: dict[str, Path],
-        checkpoints: dict[str, Path],
+        given: Given,
     ) -> None:  # fmt: skip
         self.job = job
         self.model = StreamModel.load(streams)
         self.sets = InjectedSet.load(injected)
         self.limits = {name: read_json(path) for name, path in limits.items()}
-        self.checkpoints = checkpoints
+        self.given = given
 
     def method(self, run: Run, protocol: Protocol) -> Method[Any]:
-        """The run's method, with the network of one protocol if it is a learned one."""
-        networks: dict[str, Path] = {}
-        if run.seed is not None:
-            name = Network(run, protocol).id
-            networks = {protocol: self.checkpoints[name]}
+        """The run's method, with the network of one protocol if it learned one problem."""
+        given = self.given.get(run.id, {})
         options = next(shown.options for shown in self.job.runs if shown.method == run.method)
         settings = self.job.model_copy(update={"method": run.method, "options": options})
-        return build_method(settings, protocol, self.model, networks)
+        return build_method(settings, protocol, self.model, given)
 
     def limit(self, run: Run, protocol: Protocol, arl0: float, delta: float) -> float:
         """The limit for a run length; a bound that knows the shift has one for each."""
@@ -60,17 +65,51 @@ class Stage:
 
 def run_showcase(
     job: ShowcaseJob, streams: Path, injected: Path, limits: dict[str, Path],
-    checkpoints: dict[str, Path], watch: Path, tradeoff: Path, places: Path,
+    given: Given, watch: Path, tradeoff: Path, places: Path, looks: Path,
 ) -> None:  # fmt: skip
-    stage = Stage(job, streams, injected, limits, checkpoints)
+    stage = Stage(job, streams, injected, limits, given)
     runs = [Run(job.scenario, run.method, run.seed) for run in job.runs]
     first = [run for run in runs if run.seed in (None, 0)]
     write_csv(watch, pd.concat([watched(stage, run) for run in first], ignore_index=True))
     write_csv(tradeoff, pd.concat([traded(stage, run) for run in first], ignore_index=True))
     learned = [run for run in runs if run.seed is not None]
     rows = [placed(stage, run) for run in learned]
+    maps = [looked(stage, run) for run in first if has_shared_network(run.method)]
+    write_csv(looks, pd.concat(maps, ignore_index=True) if maps else pd.DataFrame(columns=LOOKS))
     columns = ["method", "training_seed", "trained", "tested", "delta", "add", "se"]
     write_csv(places, pd.concat(rows, ignore_index=True) if rows else pd.DataFrame(columns=columns))
+
+
+def looked(stage: Stage, run: Run) -> pd.DataFrame:
+    """What a network for all problems takes a stream to be worth, by its evidence so far and by
+    the steps since it was read; in units of the mean over streams, mean over steps and runs."""
+    job, sets = stage.job, stage.sets
+    method = stage.method(run, "fair")
+    if not isinstance(method, CausalDqEq):
+        raise TypeError(f"{run.method} has no network for all problems")
+    n = min(LOOKED_RUNS, len(sets.paths["fair"]))
+    rng = generator(job.seed, job.scenario, run.id, "looks")
+    state = method.start(n, None, rng)
+    mean = sets.mean("fair", CASE, job.delta, 0.0)[:n]
+    shape = (len(EVIDENCE), len(UNREAD))
+    total, count = np.zeros(shape), np.zeros(shape)
+    for t in range(min(sets.change + SHOWN_STEPS, sets.paths["fair"].shape[1])):
+        worth = method.worth(state)
+        worth /= worth.mean(axis=1, keepdims=True)
+        evidence = method.over_times(state, state.score**2 / (1 + state.information), 0.0)
+        place = (
+            np.searchsorted(EVIDENCE, evidence, side="right") - 1,
+            np.searchsorted(UNREAD, state.unread, side="right") - 1,
+        )
+        np.add.at(total, place, worth)
+        np.add.at(count, place, 1.0)
+        values = sets.paths["fair"][:n, t] + (mean if t >= sets.change else 0.0)
+        state, _, _ = step(method, state, values, rng)
+    rows = [
+        (run.method, EVIDENCE[i], UNREAD[j], total[i, j] / count[i, j], int(count[i, j]))
+        for i, j in np.argwhere(count > 0)
+    ]
+    return pd.DataFrame(rows, columns=LOOKS)
 
 
 def watched(stage: Stage, run: Run) -> pd.DataFrame:
@@ -123,11 +162,13 @@ def traded(stage: Stage, run: Run) -> pd.DataFrame:
 def placed(stage: Stage, run: Run) -> pd.DataFrame:
     """A network's delays with the shift in the places it was trained on, and anywhere.
 
-    All at limits of one run length, so that only the places differ.
+    All at limits of one run length, so that only the places differ. A network for all problems
+    knows no places; it is the same under both protocols, and shown once.
     """
     job, sets = stage.job, stage.sets
     rows = []
-    for trained in job.protocols:
+    shared = has_shared_network(run.method)
+    for trained in job.protocols[-1:] if shared else job.protocols:
         method = stage.method(run, trained)
         limit = stage.limit(run, trained, job.arl0, job.delta)
         for tested in job.protocols:
@@ -141,7 +182,7 @@ def placed(stage: Stage, run: Run) -> pd.DataFrame:
                     {
                         "method": run.method,
                         "training_seed": run.seed,
-                        "trained": trained,
+                        "trained": "mixture" if shared else trained,
                         "tested": tested,
                         "delta": delta,
                         "add": kept.mean() if len(kept) else np.nan,

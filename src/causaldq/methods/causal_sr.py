@@ -32,13 +32,11 @@ from causaldq.discovery.signatures import (
 )
 from causaldq.errors import ConfigError
 from causaldq.methods.base import Method, Problem, State, Truth
+from causaldq.methods.information import TIE, most_informative
 from causaldq.setting import Positive, Settings
 from causaldq.types import Bools, Floats, Ints
 
 GraphNeed = Literal["estimated", "known", "none"]
-
-TIE = 1e-9
-"""Relative size of the noise that breaks ties between equally informative streams."""
 
 
 class CausalSrSettings(Settings):
@@ -125,7 +123,7 @@ class CausalSr(Method[CausalSrState]):
         noise = 1.0 + TIE * rng.random((len(state.log_grown), self.problem.p))
         weights = self.sensor_weights(state)
         return most_informative(
-            self.hypotheses.signatures, self.covariance, weights, self.problem.m, noise
+            self.covariance, weights, self.problem.m, self.hypotheses.signatures, noise
         )
 
     def sensor_weights(self, state: CausalSrState) -> Floats:
@@ -171,55 +169,6 @@ class CausalSr(Method[CausalSrState]):
     def cause_posterior(self, state: CausalSrState) -> Floats:
         """Probability that each stream is the root cause, given a change, (n, p)."""
         return self.hypotheses.by_cause(self.posterior(state).sum(axis=1))
-
-
-def most_informative(
-    signatures: Floats, covariance: Floats, weights: Floats, m: int, noise: Floats | float = 1.0
-) -> Ints:
-    """Greedy sets (n, m), ascending, for the weights (n, h) of signatures (h, p).
-
-    A stream j adds A_j / C_j: C_j is its variance given those picked, A_j the weighted
-    square of what it shows of the signatures beyond them. Both shrink with each pick z.
-    With c the conditional covariances with z and M the weighted products of the residual
-    signatures,
-
-        C <- C - c c' / C_z        M <- M - f c' - c f'
-
-    are of low rank, so only diagonals and picked columns are kept: O(m p (m + h)) a row.
-    """
-    n, p = len(weights), len(covariance)
-    rows = np.arange(n)
-    carries = weights.any(axis=0)
-    if not carries.all():
-        weights, signatures = weights[:, carries], signatures[carries]
-    shown: Floats = weights @ signatures**2
-    variance = np.tile(np.diag(covariance), (n, 1))
-    least = TIE * np.diag(covariance)
-    covariances = np.zeros((n, m, p))
-    products = np.zeros((n, m, p))
-    picked = np.zeros((n, m), dtype=np.int64)
-    taken = np.zeros((n, p), dtype=bool)
-    for k in range(m):
-        gain = np.maximum(shown, 0.0) / np.maximum(variance, least) * noise
-        gain[taken] = -1.0
-        z = gain.argmax(axis=1)
-        picked[:, k] = z
-        taken[rows, z] = True
-        if k == m - 1:
-            break
-        scale = np.sqrt(np.maximum(variance[rows, z], least[z]))[:, None]
-        past_covariances, past_products = covariances[:, :k], products[:, :k]
-        c_at_z = past_covariances[rows, :, z][:, None, :]
-        f_at_z = past_products[rows, :, z][:, None, :]
-        c = (covariance[z] - (c_at_z @ past_covariances)[:, 0]) / scale
-        column = (weights * signatures.T[z]) @ signatures
-        column -= (c_at_z @ past_products)[:, 0] + (f_at_z @ past_covariances)[:, 0]
-        b = column / scale
-        f = b - (b[rows, z][:, None] / (2 * scale)) * c
-        covariances[:, k], products[:, k] = c, f
-        variance -= c**2
-        shown -= 2 * c * f
-    return np.sort(picked, axis=1)
 
 
 def _log_one_plus_exp(values: Floats) -> Floats:

@@ -1,10 +1,11 @@
-"""All methods that are not learned. A new one is a file beside this and its name here."""
+"""All methods but those that learn one problem. A new one is a file here and its name below."""
 
 from functools import cache
 from typing import Any
 
 from causaldq.methods.base import Method
 from causaldq.methods.build import method_class
+from causaldq.methods.causal_dq_eq import CausalDqEq
 
 NAMES = (
     "tssrp",
@@ -12,6 +13,9 @@ NAMES = (
     "cmab",
     "tras",
     "greedy",
+    "bayes_posterior",
+    "causal_dq_eq",
+    "non_causal_eq",
     "causal_sr",
     "causal_sr_no_graph",
     "random",
@@ -33,3 +37,9 @@ def is_bound(method: str) -> bool:
     """Whether a method uses the truth: a yardstick, not a competitor."""
     kind = index_methods().get(method)
     return kind is not None and kind.is_bound
+
+
+def has_shared_network(method: str) -> bool:
+    """Whether a method uses a network that is trained once for all problems."""
+    kind = index_methods().get(method)
+    return kind is not None and issubclass(kind, CausalDqEq)

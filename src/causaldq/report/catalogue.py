@@ -13,10 +13,11 @@ import pandas as pd
 
 from causaldq.config import Config
 from causaldq.errors import DataError
+from causaldq.evaluation.overall import FIELD
 from causaldq.files import read_json
 from causaldq.plan import Plan
 from causaldq.propagation.settings import StudySettings
-from causaldq.report import claims, paper_tables, propagation, tables, theory
+from causaldq.report import claims, overall, paper_tables, propagation, tables, theory
 
 
 class Tidy:
@@ -81,6 +82,18 @@ class Tidy:
     @cached_property
     def tradeoff(self) -> pd.DataFrame:
         return pd.read_csv(self._path("tradeoff"))
+
+    @cached_property
+    def overall(self) -> pd.DataFrame:
+        return pd.read_csv(self._path("overall"))
+
+    @cached_property
+    def cross(self) -> pd.DataFrame:
+        return pd.read_csv(self._path("cross"))
+
+    @cached_property
+    def looks(self) -> pd.DataFrame:
+        return pd.read_csv(self._path("looks"))
 
     @cached_property
     def places(self) -> pd.DataFrame:
@@ -224,6 +237,26 @@ def catalogue(config: Config) -> Catalogue:
         shown.figures.extend(_graph_figure(source) for source in config.sources)
     if config.report.showcase is not None:
         shown.figures.extend(_showcase_figures(plan))
+    if any(name in FIELD for scenario in plan.evaluated() for name in config.methods_of(scenario)):
+        shown.tables.append(
+            Table(
+                "overall",
+                lambda t: t.overall,
+                lambda t: overall.overall_table(t.overall),
+                lambda _: overall.OVERALL_CAPTION,
+            )
+        )
+        shown.figures.append(
+            Figure(
+                "overall",
+                "Delays",
+                "overall",
+                lambda t: overall.overall_figure(t.overall),
+                lambda _: overall.FIGURE_CAPTION,
+            )
+        )
+    if config.cross is not None:
+        shown.tables.append(_cross_table(config.cross.scenario))
     if config.propagation is not None:
         shown.tables.extend(_propagation_tables(config.propagation))
         shown.figures.extend(_propagation_figures())
@@ -332,10 +365,22 @@ def _showcase_figures(plan: Plan) -> list[Figure]:
     names = ["watch", "tradeoff"]
     if any(run.seed is not None for run in plan.showcase_runs()):
         names.append("places")
-    return [
+    found = [
         Figure(name, "Delays", name, draw(name), lambda _, text=captions[name]: text)  # type: ignore[misc]
         for name in names
     ]
+    if any(plan.shared_network(run) for run in plan.showcase_runs()):
+        scenario = str(plan.config.report.showcase).replace("_", " ")
+        found.append(
+            Figure(
+                "looks",
+                "Delays",
+                "looks",
+                lambda t: overall.looks_figure(t.looks),
+                lambda _: overall.LOOKS_CAPTION.format(scenario=scenario),
+            )
+        )
+    return found
 
 
 def table_name(table: str, scenario: str) -> str:
@@ -500,6 +545,15 @@ def _propagation_figures() -> list[Figure]:
             lambda _: propagation.CAUSE_CAPTION,
         ),
     ]
+
+
+def _cross_table(scenario: str) -> Table:
+    return Table(
+        "cross",
+        lambda t: t.cross,
+        lambda t: overall.cross_table(t.cross),
+        lambda t: overall.cross_caption(t.cross, scenario),
+    )
 
 
 def _theory_table(name: str) -> Table:

@@ -82,6 +82,12 @@ def places_figure(rows: pd.DataFrame) -> Any:
         ("paper", "fair"): ("trained on fixed places, shift anywhere", COLOURS[3], "-"),
         ("fair", "paper"): ("trained on all places, shift in the fixed ones", COLOURS[2], "--"),
         ("fair", "fair"): ("trained on all places, shift anywhere", COLOURS[1], "--"),
+        ("mixture", "paper"): (
+            "trained on other problems, shift in the fixed places",
+            "black",
+            ":",
+        ),
+        ("mixture", "fair"): ("trained on other problems, shift anywhere", "grey", ":"),
     }
     for axis, method in zip(axes[0], methods, strict=True):
         for pair, (name, colour, dashes) in looks.items():
@@ -90,6 +96,8 @@ def places_figure(rows: pd.DataFrame) -> Any:
                 & (rows["trained"] == pair[0])
                 & (rows["tested"] == pair[1])
             ]
+            if part.empty:
+                continue
             mean = part.groupby("delta")["add"].mean()
             axis.plot(mean.index, mean, color=colour, linestyle=dashes, label=name)
             axis.scatter(part["delta"], part["add"], color=colour, s=8, alpha=0.6)
@@ -103,6 +111,12 @@ def places_figure(rows: pd.DataFrame) -> Any:
         axis.set_title(label(method))
         axis.set_xlabel(r"shift $\delta$")
     axes[0, 0].set_ylabel("average detection delay (steps)")
-    handles, names = axes[0, 0].get_legend_handles_labels()
-    figure.legend(handles, names, loc="outside lower center", ncols=2, fontsize=8)
+    named = {
+        name: handle
+        for axis in axes[0]
+        for handle, name in zip(*axis.get_legend_handles_labels(), strict=True)
+    }
+    figure.legend(
+        list(named.values()), list(named), loc="outside lower center", ncols=2, fontsize=8
+    )
     return figure

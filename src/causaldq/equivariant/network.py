@@ -1,0 +1,92 @@
+"""A Q-network that treats all streams alike. In numpy, so that monitoring needs no torch.
+
+Each stream's features are encoded with the same weights; what the encodings have in common
+is pooled; and, if the network is causal, each stream hears from its causes and its effects:
+
+    h_i = relu(a f_i)            u = relu(c [mean h, max h, g])
+    k_i = relu(b h_i + d u + in sum_j |eta_ji| h_j + out sum_j |eta_ij| h_j)
+    A_i = w_i exp(q k_i)         Q_i = A_i + v u
+
+w_i is what the Bayes filter expects of reading stream i: an untrained network does as the filter
+does, and training says where to trust it more or less. To number the streams otherwise
+numbers the Q-values otherwise; p and m may be any.
+
+The sensors are the set Z that maximises sum_i A_i (S_Z^-1)_ii, grown greedily: what each
+stream is worth times how sharply Z shows it. Where streams are independent, these are
+the m streams of largest Q, as in the paper.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from causaldq.types import Floats
+
+Array = npt.NDArray[np.float32]
+
+FEATURES = 6
+"""Of each stream."""
+GLOBALS = 3
+"""Of the problem and the run."""
+MOST = 4.0
+"""Trust or distrust goes no further than the factor exp(4)."""
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What the network sees of n runs."""
+
+    streams: Array
+    """(n, p, FEATURES)"""
+    run: Array
+    """(n, GLOBALS)"""
+    worth: Array
+    """(n, p), what the filter expects of each stream."""
+
+
+def shapes(hidden: int, *, causal: bool) -> dict[str, tuple[int, ...]]:
+    """Weights (inputs, outputs) and biases of the network, by name."""
+    found: dict[str, tuple[int, ...]] = {
+        "encode": (FEATURES, hidden),
+        "encode_bias": (hidden,),
+        "pool": (2 * hidden + GLOBALS, hidden),
+        "pool_bias": (hidden,),
+        "own": (hidden, hidden),
+        "common": (hidden, hidden),
+        "mix_bias": (hidden,),
+        "trust": (hidden, 1),
+        "trust_bias": (1,),
+        "value": (hidden, 1),
+        "value_bias": (1,),
+    }
+    if causal:
+        found |= {"causes": (hidden, hidden), "effects": (hidden, hidden)}
+    return found
+
+
+def links(effects: Floats) -> tuple[Array, Array]:
+    """How much each stream hears of its causes and of its effects, (p, p) each; rows sum to < 1."""
+    size = np.abs(effects)
+
+    def normalised(heard: Floats) -> Array:
+        return np.asarray(heard / (1.0 + heard.sum(axis=1, keepdims=True)), np.float32)
+
+    return normalised(size.T), normalised(size)
+
+
+def advantages(
+    weights: Mapping[str, Array], seen: Seen, heard: tuple[Array, Array] | None
+) -> Array:
+    """A (n, p), what each stream is worth."""
+    encoded = np.maximum(seen.streams @ weights["encode"] + weights["encode_bias"], 0)
+    pooled = np.concatenate([encoded.mean(axis=1), encoded.max(axis=1), seen.run], axis=1)
+    context = np.maximum(pooled @ weights["pool"] + weights["pool_bias"], 0)
+    mixed = encoded @ weights["own"] + weights["mix_bias"]
+    mixed += (context @ weights["common"])[:, None, :]
+    if heard is not None:
+        causes, effects = heard
+        mixed += (causes @ encoded) @ weights["causes"] + (effects @ encoded) @ weights["effects"]
+    trust = (np.maximum(mixed, 0) @ weights["trust"])[:, :, 0] + weights["trust_bias"]
+    return np.asarray(seen.worth * np.exp(np.clip(trust, -MOST, MOST)))

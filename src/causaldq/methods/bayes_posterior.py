@@ -1,0 +1,199 @@
+"""A Bayes filter over the time of the change and the streams that shifted.
+
+Not learned. The change came to all shifted streams at once, at one of a few candidate times:
+recent ones close together, older ones further apart. Each stream shifted with probability q,
+by a normal amount of variance v, one of a few. With Z the streams read and S_Z their
+in-control covariance, a candidate keeps for each stream
+
+    S_i += (S_Z^-1 x_Z)_i        N_i += (S_Z^-1)_ii
+
+whose likelihood ratio, other streams taken for unshifted, is the mean over v of
+
+    LR_i = (1 + N_i v)^-1/2 exp(S_i^2 v / (2 (1 + N_i v))).
+
+Alarm statistic: log of the sum over candidates of prod_i (1 - q + q LR_i), each candidate
+counted for the times it stands for. Sensors: the set that is expected to tell most about
+streams in proportion to how far they are believed to be off; a stream not read lately may
+have moved by any amount, which is the credit that other policies give it by a bonus.
+"""
+
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+import numpy as np
+from pydantic import Field
+
+from causaldq.methods.base import Method, Problem, State, Truth
+from causaldq.methods.information import TIE, most_informative
+from causaldq.setting import Count, Positive, Settings
+from causaldq.statistic import inverse_positive
+from causaldq.types import Floats, Ints
+
+
+class BayesPosteriorSettings(Settings):
+    """What it holds possible."""
+
+    variances: Annotated[
+        list[Positive], Field(min_length=1, description="of shifts, in stream deviations squared")
+    ]
+    most_shifted: Annotated[
+        float, Field(gt=0, lt=1, description="q is m/p, the share of sensors, but at most this")
+    ]
+    levels: Annotated[
+        Count, Field(description="change times 2, 4, ... 2^levels steps apart are kept")
+    ]
+    kept: Annotated[Count, Field(description="latest change times kept of each level")]
+
+
+@dataclass(frozen=True)
+class BayesState(State):
+    """Evidence for each of c candidate times."""
+
+    time: Ints
+    """Steps so far, (n,)."""
+    score: Floats
+    """S, (n, c, p)."""
+    information: Floats
+    """N, (n, c, p)."""
+    log_ratio: Floats
+    """log LR, (n, c, p)."""
+    worth: Floats
+    """What is expected of reading each stream, (n, c, p)."""
+    total: Floats
+    """Log likelihood ratio of each candidate, (n, c); minus infinity before it begins."""
+    unread: Floats
+    """Steps since each stream was last read, (n, p)."""
+
+
+class BayesPosterior(Method[BayesState]):
+    """Filter and sensors together; nothing to train."""
+
+    options: ClassVar[type[Settings]] = BayesPosteriorSettings
+    publishes_run_length: ClassVar[bool] = True
+
+    def __init__(self, problem: Problem, settings: BayesPosteriorSettings) -> None:
+        super().__init__(problem)
+        self.settings = settings
+        # A ridge keeps solves safe where streams repeat each other.
+        ridge = problem.statistic.ridge * np.diag(np.diag(problem.covariance))
+        self.covariance: Floats = problem.covariance + ridge
+        self.share = min(settings.most_shifted, problem.m / problem.p)
+        self.variances: Floats = np.array(settings.variances)
+        levels = np.repeat(np.arange(settings.levels), settings.kept)
+        self.log_span: Floats = levels * np.log(2.0)
+        """How many change times each candidate stands for."""
+        _, worth = self._belief(np.zeros(1), np.zeros(1))
+        self.worth_unread = float(worth[0])
+
+    def start(self, n: int, truth: Truth | None, rng: np.random.Generator) -> BayesState:
+        c, p = len(self.log_span), self.problem.p
+        nothing = np.zeros((n, c, p))
+        return BayesState(
+            time=np.zeros(n, dtype=np.int64),
+            score=nothing,
+            information=nothing,
+            log_ratio=nothing,
+            worth=nothing,
+            total=np.full((n, c), -np.inf),
+            unread=np.zeros((n, p)),
+        )
+
+    def choose(self, state: BayesState, rng: np.random.Generator) -> Ints:
+        noise = 1.0 + TIE * rng.random((len(state.time), self.problem.p))
+        worth = self.expected_worth(state)
+        return most_informative(self.covariance, worth, self.problem.m, noise=noise)
+
+    def observe(
+        self, state: BayesState, streams: Ints, values: Floats, rng: np.random.Generator
+    ) -> BayesState:
+        rows = np.arange(len(streams))
+        begins = self._begins(state.time)
+        score, information, log_ratio, worth, total = (
+            part.copy()
+            for part in (
+                *(state.score, state.information, state.log_ratio, state.worth),
+                state.total,
+            )
+        )
+        for part in (score, information, log_ratio, total):
+            part[rows, begins] = 0.0
+        worth[rows, begins] = self.worth_unread
+
+        precision = inverse_positive(self.covariance[streams[:, :, None], streams[:, None, :]])
+        seen = (precision @ values[:, :, None])[:, :, 0]
+        known = np.diagonal(precision, axis1=1, axis2=2)
+        place = (rows[:, None, None], np.arange(len(self.log_span))[:, None], streams[:, None, :])
+        before = log_ratio[place]
+        score[place] += seen[:, None, :]
+        information[place] += known[:, None, :]
+        log_ratio[place], worth[place] = self._belief(score[place], information[place])
+        total += (self._mixed(log_ratio[place]) - self._mixed(before)).sum(axis=2)
+        unread = state.unread + 1.0
+        unread[rows[:, None], streams] = 0.0
+        return BayesState(state.time + 1, score, information, log_ratio, worth, total, unread)
+
+    def statistic(self, state: BayesState) -> Floats:
+        log_weights = state.total + self.log_span
+        largest = log_weights.max(axis=1)
+        return np.asarray(largest + np.log(np.exp(log_weights - largest[:, None]).sum(axis=1)))
+
+    def log_evidence(self, state: BayesState) -> Floats:
+        """log(1 + exp(statistic)), (n,); zero before anything is read."""
+        log_weights = state.total + self.log_span
+        largest = np.maximum(log_weights.max(axis=1), 0.0)
+        total = np.exp(log_weights - largest[:, None]).sum(axis=1) + np.exp(-largest)
+        return np.asarray(largest + np.log(total))
+
+    def contributions(self, state: BayesState) -> Floats:
+        return self.posterior(state)
+
+    def posterior(self, state: BayesState) -> Floats:
+        """Probability that each stream has shifted, given a change by now, (n, p)."""
+        by_time = self._shifted(state.log_ratio)
+        return self.over_times(state, by_time, self.share)
+
+    def expected_worth(self, state: BayesState) -> Floats:
+        """What reading each stream is expected to be worth, (n, p)."""
+        return self.over_times(state, state.worth, self.worth_unread)
+
+    def over_times(self, state: BayesState, values: Floats, now: float) -> Floats:
+        """Mean over the candidates of values (n, c, p), and of `now` for a change at this step."""
+        log_weights = state.total + self.log_span
+        largest = np.maximum(log_weights.max(axis=1, keepdims=True), 0.0)
+        weights, just_now = np.exp(log_weights - largest), np.exp(-largest)
+        mean = np.einsum("nc,ncp->np", weights, values) + just_now * now
+        return np.asarray(mean / (weights.sum(axis=1, keepdims=True) + just_now))
+
+    def _begins(self, time: Ints) -> Ints:
+        """Which candidate (n,) gives way to a change at this step.
+
+        A time divisible by 2^l, and by no higher power, is kept while it is among the latest
+        of its level l; the first step and powers beyond belong to the highest.
+        """
+        levels, kept = self.settings.levels, self.settings.kept
+        lowest = np.where(time > 0, time & -time, 1 << (levels - 1))
+        level = np.minimum(np.frexp(lowest)[1] - 1, levels - 1)
+        return np.asarray(level * kept + (time >> (level + 1)) % kept)
+
+    def _belief(self, score: Floats, information: Floats) -> tuple[Floats, Floats]:
+        """log LR, and the probability of a shift times its expected size."""
+        variances = self.variances.reshape(-1, *[1] * score.ndim)
+        grown = 1.0 + information * variances
+        mean = score * variances / grown
+        logs = (score * mean - np.log(grown)) / 2 - np.log(len(self.variances))
+        largest = logs.max(axis=0)
+        weights = np.exp(logs - largest)
+        total = weights.sum(axis=0)
+        square = (weights * (variances / grown + mean**2)).sum(axis=0) / total
+        log_ratio = largest + np.log(total)
+        return log_ratio, self._shifted(log_ratio) * np.sqrt(square)
+
+    def _shifted(self, log_ratio: Floats) -> Floats:
+        """q LR / (1 - q + q LR)."""
+        log_odds = log_ratio + np.log(self.share / (1.0 - self.share))
+        return np.asarray(0.5 + 0.5 * np.tanh(log_odds / 2))
+
+    def _mixed(self, log_ratio: Floats) -> Floats:
+        """log(1 - q + q LR)."""
+        mixed: Floats = np.logaddexp(np.log1p(-self.share), np.log(self.share) + log_ratio)
+        return mixed

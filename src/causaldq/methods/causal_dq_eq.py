@@ -1,0 +1,64 @@
+"""One learned policy for all problems, with the filter's evidence among its inputs.
+
+The network is trained once, on problems that have nothing to do with the plant (see
+`causaldq.equivariant`), and knows no places: only how a stream looks among the others.
+"""
+
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+
+from causaldq.discovery.effects import direct_effects
+from causaldq.equivariant.checkpoint import Equivariant, load_equivariant
+from causaldq.equivariant.features import conditional_variance, features
+from causaldq.equivariant.network import advantages, links
+from causaldq.errors import CheckpointError, ConfigError
+from causaldq.methods.base import Problem
+from causaldq.methods.bayes_posterior import BayesPosterior, BayesPosteriorSettings, BayesState
+from causaldq.methods.information import TIE, most_informative
+from causaldq.types import Floats, Ints
+
+
+class CausalDqEq(BayesPosterior):
+    """Reads the set of sensors that its Q-values ask for; alarms as the filter does."""
+
+    causal: ClassVar[bool] = True
+    """Streams hear from their causes and effects."""
+
+    def __init__(
+        self, problem: Problem, settings: BayesPosteriorSettings, network: Equivariant
+    ) -> None:
+        super().__init__(problem, settings)
+        self.weights = network.weights
+        self.alone = conditional_variance(self.covariance)
+        self.heard = links(self.effects()) if self.causal else None
+
+    @classmethod
+    def with_network(
+        cls, problem: Problem, settings: BayesPosteriorSettings, network: Path
+    ) -> "CausalDqEq":
+        """With a network from its file; refuses the other one's."""
+        loaded = load_equivariant(network)
+        if loaded.job.causal != cls.causal:
+            raise CheckpointError(f"{network} is not a network of {cls.__name__}; give its own")
+        return cls(problem, settings, loaded)
+
+    def effects(self) -> Floats:
+        """Size of the direct effects (p, p), the mean over the possible graphs."""
+        if self.problem.graphs is None:
+            raise ConfigError(
+                "causal_dq_eq needs a causal graph, and the problem has none; give"
+                " Problem.graphs, or use non_causal_eq"
+            )
+        sizes = [np.abs(direct_effects(g, self.covariance)) for g in self.problem.graphs]
+        return np.asarray(np.mean(sizes, axis=0))
+
+    def choose(self, state: BayesState, rng: np.random.Generator) -> Ints:
+        noise = 1.0 + TIE * rng.random((len(state.time), self.problem.p))
+        return most_informative(self.covariance, self.worth(state), self.problem.m, noise=noise)
+
+    def worth(self, state: BayesState) -> Floats:
+        """A, what the network takes each stream to be worth, (n, p)."""
+        seen = features(self, state, self.alone)
+        return np.asarray(advantages(self.weights, seen, self.heard), np.float64)
