@@ -42,7 +42,7 @@ def draw(settings: MixtureSettings, episodes: int, rng: np.random.Generator) -> 
         expected_degree=float(min(_uniform(settings.degree, rng), p - 1)),
         weight_low=settings.weight[0],
         weight_high=settings.weight[1],
-        rows=p,
+        rows=max(p, 10),
     )
     effects, _, covariance = standardise(random_weights(source, rng))
     m = int(np.clip(round(p * _uniform(settings.sensors, rng)), 2, p - 1))

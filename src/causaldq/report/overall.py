@@ -22,8 +22,8 @@ FIGURE_CAPTION = (
 )
 CROSS_CAPTION = (
     "Every policy (rows) with every alarm statistic (columns), scenario {scenario}, fair protocol,"
-    " each pair at its own limit: geometric mean of the delay over $\\delta={deltas}$. Down a column"
-    " only the policy differs, along a row only the statistic. Bold: the shortest of its column."
+    " each pair at its own limit: geometric mean of the delay over $\\delta={deltas}$. Down a"
+    " column only the policy differs, along a row only the statistic. Bold: the shortest of its column."
 )
 LOOKS_CAPTION = (
     "What the networks for any place look at: how much more than the average stream one is worth to"
@@ -83,11 +83,11 @@ def cross_table(rows: pd.DataFrame) -> str:
         " & ".join(["Policy", *(STATISTICS.get(s, label(s)) for s in wide.columns)]) + r" \\",
         r"\midrule",
     ]
-    best = wide.idxmin()
+    best = wide.min()
     for policy, row in wide.iterrows():
         texts = [
-            rf"\textbf{{{value:.1f}}}" if best[statistic] == policy else f"{value:.1f}"
-            for statistic, value in row.items()
+            rf"\textbf{{{value:.1f}}}" if value == shortest else f"{value:.1f}"
+            for value, shortest in zip(row, best, strict=True)
         ]
         lines.append(" & ".join([label(str(policy).partition(".")[0]), *texts]) + r" \\")
     return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", ""])

@@ -82,12 +82,8 @@ def places_figure(rows: pd.DataFrame) -> Any:
         ("paper", "fair"): ("trained on fixed places, shift anywhere", COLOURS[3], "-"),
         ("fair", "paper"): ("trained on all places, shift in the fixed ones", COLOURS[2], "--"),
         ("fair", "fair"): ("trained on all places, shift anywhere", COLOURS[1], "--"),
-        ("mixture", "paper"): (
-            "trained on other problems, shift in the fixed places",
-            "black",
-            ":",
-        ),
-        ("mixture", "fair"): ("trained on other problems, shift anywhere", "grey", ":"),
+        ("mixture", "paper"): ("trained elsewhere, shift in the fixed places", "black", ":"),
+        ("mixture", "fair"): ("trained elsewhere, shift anywhere", "grey", ":"),
     }
     for axis, method in zip(axes[0], methods, strict=True):
         for pair, (name, colour, dashes) in looks.items():
