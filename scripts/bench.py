@@ -11,7 +11,7 @@ PARTS = ("training", "environment", "monitoring", "discovery", "workflow")
 def work(arguments):
     from causaldq.bench.discovery import discovery_speed
     from causaldq.bench.measure import HEADER
-    from causaldq.bench.monitoring import cell_cost, root_cause_step, scaling
+    from causaldq.bench.monitoring import cell_cost, decision, root_cause_step, scaling
     from causaldq.bench.training import environment_speed, training_overhead, update_speed
     from causaldq.bench.workflow import workflow_cost
     from causaldq.files import write_json
@@ -37,6 +37,7 @@ def work(arguments):
             *cell_cost(plan.config, models[50], jobs[50], few),
             *scaling(plan.config, jobs[50]),
             *root_cause_step(plan.config),
+            *decision(plan.config, jobs[50]),
         ],
         "discovery": lambda: discovery_speed(
             plan.config.sources["sim_p50"], plan.config.discovery, few

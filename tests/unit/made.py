@@ -7,19 +7,55 @@ from typing import Any
 import numpy as np
 import yaml
 
+from causaldq.equivariant.checkpoint import Equivariant
+from causaldq.equivariant.network import shapes
+from causaldq.equivariant.settings import EquivariantJob
 from causaldq.methods.base import Method, Problem
 from causaldq.methods.build import build
+from causaldq.methods.causal_dq_eq import CausalDqEq
 from causaldq.methods.registry import index_methods
 
 DEFAULTS: dict[str, Any] = yaml.safe_load(
     (Path(__file__).parents[2] / "config" / "defaults.yaml").read_text()
 )
+FAMILIES = {
+    **dict.fromkeys(("causal_dq_eq", "non_causal_eq"), "bayes_posterior"),
+    "causal_sr_no_graph": "causal_sr",
+}
+
+
+def equivariant_job(*, causal: bool, **changed: Any) -> EquivariantJob:
+    """The training of the defaults; keywords override its settings."""
+    return EquivariantJob.model_validate(
+        {
+            "seed": 3,
+            "network": "made",
+            "causal": causal,
+            "training": {**DEFAULTS["equivariant"], **changed},
+            "filter": DEFAULTS["baselines"]["bayes_posterior"],
+            "statistic": DEFAULTS["statistic"],
+        }
+    )
+
+
+def made_network(*, causal: bool, seed: int = 0) -> Equivariant:
+    """A network for all problems with weights drawn at random: it has opinions, if no sense."""
+    rng = np.random.default_rng(seed)
+    job = equivariant_job(causal=causal)
+    drawn = {
+        name: np.asarray(rng.normal(scale=0.3, size=shape), np.float32)
+        for name, shape in shapes(job.training.hidden, causal=causal).items()
+    }
+    return Equivariant(drawn, job)
 
 
 def made(name: str, problem: Problem, **changed: Any) -> Method[Any]:
     """An index method; keywords override its settings. Who weighs graphs is given a chain."""
-    family = "causal_sr" if name.startswith("causal_sr") else name
-    if name == "causal_sr" and problem.graphs is None:
+    kind = index_methods()[name]
+    if name in ("causal_sr", "causal_dq_eq") and problem.graphs is None:
         problem = replace(problem, graphs=np.eye(problem.p, k=1, dtype=bool)[None])
-    options = {**DEFAULTS["baselines"].get(family, {}), **changed}
-    return build(index_methods()[name], problem, options)
+    options = {**DEFAULTS["baselines"].get(FAMILIES.get(name, name), {}), **changed}
+    if issubclass(kind, CausalDqEq):
+        settings = kind.options.model_validate(options)
+        return kind(problem, settings, made_network(causal=kind.causal))  # type: ignore[arg-type]
+    return build(kind, problem, options)

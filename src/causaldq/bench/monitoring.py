@@ -2,6 +2,7 @@
 
 import time
 import tracemalloc
+from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 from statistics import median
@@ -15,8 +16,12 @@ from causaldq.agent.policy import LearnedPolicy
 from causaldq.agent.settings import TrainingSettings
 from causaldq.bench.measure import Measurement, Target, seconds
 from causaldq.config import Config
+from causaldq.equivariant.checkpoint import Equivariant
+from causaldq.equivariant.network import shapes
+from causaldq.equivariant.settings import EquivariantJob
 from causaldq.methods.base import Method, Problem, Truth
 from causaldq.methods.build import build
+from causaldq.methods.causal_dq_eq import CausalDqEq
 from causaldq.methods.causal_sr_known import CausalSrKnown
 from causaldq.methods.registry import index_methods
 from causaldq.monitor import delays, step
@@ -82,6 +87,23 @@ def root_cause_step(config: Config) -> list[Measurement]:
     return [Measurement(what, [1000 * t for t in taken], "ms", Target("at most", 1.0))]
 
 
+def decision(config: Config, settings: TrainingSettings) -> list[Measurement]:
+    """Choosing the next sensors alone, with the network for all problems."""
+    p = SIZES[-1]
+    problem = Problem(a_covariance(p), p // 10, config.statistic)
+    method, rng = built("causal_dq_eq", problem, config, settings), generator(4, "bench", "choose")
+    state = method.start(1, None, rng)
+    for _ in range(STEPS):
+        state, _, _ = step(method, state, rng.standard_normal((1, p)), rng)
+    taken = []
+    for _ in range(STEPS):
+        start = time.perf_counter()
+        method.choose(state, rng)
+        taken.append(1000 * (time.perf_counter() - start))
+    what = f"a decision of causal_dq_eq, p = {p}, m = {p // 10}"
+    return [Measurement(what, taken, "ms", Target("at most", 5.0))]
+
+
 def a_covariance(p: int) -> Floats:
     """Dense, with variances one."""
     mixing = generator(3, "bench", p).standard_normal((p, 2 * p))
@@ -92,9 +114,26 @@ def a_covariance(p: int) -> Floats:
 
 def built(name: str, problem: Problem, config: Config, settings: TrainingSettings) -> Method[Any]:
     """A method; learned ones have random weights, which cost the same."""
-    if name in index_methods():
-        return build(index_methods()[name], problem, config.options_of(name))
     p, rng = problem.p, generator(3, "bench", name)
+    kind = index_methods().get(name)
+    if kind is not None and issubclass(kind, CausalDqEq):
+        wanted = shapes(config.equivariant.hidden, causal=kind.causal)
+        weights = {
+            part: np.asarray(rng.standard_normal(shape) / 10, np.float32)
+            for part, shape in wanted.items()
+        }
+        job = EquivariantJob(
+            seed=0,
+            network="bench",
+            causal=kind.causal,
+            training=config.equivariant,
+            filter=config.baselines.bayes_posterior,
+            statistic=config.statistic,
+        )
+        chain = replace(problem, graphs=np.eye(p, k=1, dtype=bool)[None])
+        return kind(chain, job.filter, Equivariant(weights, job))
+    if kind is not None:
+        return build(kind, problem, config.options_of(name))
     inputs = (3 if name == "causal_dq" else 2) * p
     sizes = [inputs, *settings.agent.hidden, p]
     layers = tuple(

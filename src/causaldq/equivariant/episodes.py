@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from causaldq.equivariant.features import conditional_variance, features
-from causaldq.equivariant.network import Array, Seen, links
+from causaldq.equivariant.network import Array, Heard, Seen, links
 from causaldq.equivariant.reward import Outcome, shares
 from causaldq.equivariant.settings import EquivariantJob, MixtureSettings
 from causaldq.methods.base import Problem
@@ -16,7 +16,7 @@ from causaldq.sources.settings import SimulationSource
 from causaldq.streams.simulation import random_weights, standardise
 from causaldq.types import Bools, Floats, Ints
 
-Value = Callable[[Seen, tuple[Array, Array]], Array]
+Value = Callable[[Seen, Heard], Array]
 """What streams are worth, from what is seen and the links."""
 
 
@@ -81,7 +81,7 @@ class Round:
     """(steps, n, p), shifted by now"""
     ended: Bools
     """(steps, n), nothing is earned any more"""
-    heard: tuple[Array, Array]
+    heard: Heard
 
     @property
     def reward(self) -> float:

@@ -18,6 +18,7 @@ the m streams of largest Q, as in the paper.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -25,9 +26,14 @@ import numpy.typing as npt
 from causaldq.types import Floats
 
 Array = npt.NDArray[np.float32]
+Link = Any
+"""Shares (p, p), as an array or, if there are many streams and few edges, a sparse one."""
+Heard = tuple[Link, Link]
 
 FEATURES = 6
 """Of each stream."""
+LARGE = 256
+"""Streams from which on it pays to leave out edges that are not there."""
 GLOBALS = 3
 """Of the problem and the run."""
 MOST = 4.0
@@ -66,19 +72,28 @@ def shapes(hidden: int, *, causal: bool) -> dict[str, tuple[int, ...]]:
     return found
 
 
-def links(effects: Floats) -> tuple[Array, Array]:
+def links(effects: Floats) -> Heard:
     """How much each stream hears of its causes and of its effects, (p, p) each; rows sum to < 1."""
     size = np.abs(effects)
 
-    def normalised(heard: Floats) -> Array:
-        return np.asarray(heard / (1.0 + heard.sum(axis=1, keepdims=True)), np.float32)
+    def normalised(heard: Floats) -> Link:
+        share = np.asarray(heard / (1.0 + heard.sum(axis=1, keepdims=True)), np.float32)
+        if len(share) < LARGE or np.count_nonzero(share) > share.size / 10:
+            return share
+        from scipy.sparse import csr_array  # slow to import, and small problems do without
+
+        return csr_array(share)
 
     return normalised(size.T), normalised(size)
 
 
-def advantages(
-    weights: Mapping[str, Array], seen: Seen, heard: tuple[Array, Array] | None
-) -> Array:
+def _heard(link: Link, encoded: Array) -> Array:
+    if isinstance(link, np.ndarray):
+        return np.asarray(link @ encoded)
+    return np.stack([link @ run for run in encoded])
+
+
+def advantages(weights: Mapping[str, Array], seen: Seen, heard: Heard | None) -> Array:
     """A (n, p), what each stream is worth."""
     encoded = np.maximum(seen.streams @ weights["encode"] + weights["encode_bias"], 0)
     pooled = np.concatenate([encoded.mean(axis=1), encoded.max(axis=1), seen.run], axis=1)
@@ -87,6 +102,7 @@ def advantages(
     mixed += (context @ weights["common"])[:, None, :]
     if heard is not None:
         causes, effects = heard
-        mixed += (causes @ encoded) @ weights["causes"] + (effects @ encoded) @ weights["effects"]
+        mixed += _heard(causes, encoded) @ weights["causes"]
+        mixed += _heard(effects, encoded) @ weights["effects"]
     trust = (np.maximum(mixed, 0) @ weights["trust"])[:, :, 0] + weights["trust_bias"]
     return np.asarray(seen.worth * np.exp(np.clip(trust, -MOST, MOST)))

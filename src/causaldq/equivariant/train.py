@@ -9,13 +9,13 @@ import torch
 from torch import Tensor
 
 from causaldq.equivariant.episodes import Round, play
-from causaldq.equivariant.network import MOST, Array, Seen, advantages, shapes
+from causaldq.equivariant.network import MOST, Array, Heard, Seen, advantages, shapes
 from causaldq.equivariant.settings import EquivariantJob
 from causaldq.progress import Reporter
 from causaldq.seeds import generator
 
 Weights = dict[str, Tensor]
-Heard = tuple[Tensor, Tensor] | None
+HeardTensors = tuple[Tensor, Tensor] | None
 
 
 class SeenTensors(NamedTuple):
@@ -34,7 +34,7 @@ class Trained:
     log: list[dict[str, float]]
 
 
-def values(weights: Weights, seen: SeenTensors, heard: Heard) -> tuple[Tensor, Tensor]:
+def values(weights: Weights, seen: SeenTensors, heard: HeardTensors) -> tuple[Tensor, Tensor]:
     """A (n, p), the network of `network.advantages` for torch, and the value of the state (n,)."""
     encoded = (seen.streams @ weights["encode"] + weights["encode_bias"]).relu()
     pooled = torch.cat([encoded.mean(dim=1), encoded.amax(dim=1), seen.run], dim=1)
@@ -78,7 +78,7 @@ def train_equivariant(job: EquivariantJob) -> Trained:
             temperature = first ** (1 - done) * last**done
             weights = {name: tensor.detach().numpy() for name, tensor in online.items()}
 
-            def value(seen: Seen, heard: tuple[Array, Array]) -> Array:
+            def value(seen: Seen, heard: Heard) -> Array:
                 return advantages(weights, seen, heard if job.causal else None)  # noqa: B023
 
             kept.append(play(job, value, temperature, rng))
@@ -115,7 +115,7 @@ def _update(
     steps, n, m = played.selected.shape
     pick = rng.integers(steps * n, size=settings.batch)
     t, row = pick // n, pick % n
-    heard: Heard = None
+    heard: HeardTensors = None
     if job.causal:
         heard = (torch.from_numpy(played.heard[0]), torch.from_numpy(played.heard[1]))
 

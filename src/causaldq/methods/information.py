@@ -7,7 +7,7 @@ from causaldq.types import Floats, Ints
 TIE = 1e-9
 """Relative size of the noise that breaks ties between equally informative streams."""
 
-ROUNDS = 16
+ROUNDS = 12
 """With more sensors than this, several are picked at a time, each without regard to the others
 of its round."""
 
@@ -69,9 +69,9 @@ def picked_in_order(
         c_at_z, f_at_z = (before[rows, :, z] for before in (c_before, f_before))
         c = covariance[z] - c_at_z @ c_before
         b = _products(weights, signatures, z) - c_at_z @ f_before - f_at_z @ c_before
-        lower = _factor(_columns(c, z), least[z])
-        c, b = _solve(lower, c), _solve(lower, b)
-        f = b - _solve(lower, _columns(b, z).swapaxes(1, 2)).swapaxes(1, 2) @ c / 2
+        inverse = _inverse_factor(_columns(c, z), least[z])
+        c, b = inverse @ c, inverse @ b
+        f = b - (_columns(b, z) @ inverse.swapaxes(1, 2)) @ c / 2
         covariances[:, now], products[:, now] = c, f
         variance -= (c**2).sum(axis=1)
         shown -= 2 * (c * f).sum(axis=1)
@@ -101,15 +101,9 @@ def _columns(matrices: Floats, z: Ints) -> Floats:
     return np.take_along_axis(matrices, z[:, None, :], axis=2)
 
 
-def _factor(block: Floats, least: Floats) -> Floats:
-    """Lower Cholesky factors of conditional covariances (n, b, b), kept positive."""
+def _inverse_factor(block: Floats, least: Floats) -> Floats:
+    """L^-1 of the Cholesky factors L of conditional covariances (n, b, b), kept positive."""
     if block.shape[1] == 1:
-        return np.sqrt(np.maximum(block, least[:, :, None]))
+        return 1.0 / np.sqrt(np.maximum(block, least[:, :, None]))
     ridge = least[:, :, None] * np.eye(block.shape[1])
-    return np.asarray(np.linalg.cholesky(block + ridge), np.float64)
-
-
-def _solve(lower: Floats, right: Floats) -> Floats:
-    if lower.shape[1] == 1:
-        return right / lower
-    return np.asarray(np.linalg.solve(lower, right))
+    return np.asarray(np.linalg.inv(np.linalg.cholesky(block + ridge)), np.float64)

@@ -23,7 +23,8 @@ FIGURE_CAPTION = (
 CROSS_CAPTION = (
     "Every policy (rows) with every alarm statistic (columns), scenario {scenario}, fair protocol,"
     " each pair at its own limit: geometric mean of the delay over $\\delta={deltas}$. Down a"
-    " column only the policy differs, along a row only the statistic. Bold: the shortest of its column."
+    " column only the policy differs, along a row only the statistic. Bold: the shortest of its"
+    " column."
 )
 LOOKS_CAPTION = (
     "What the networks for any place look at: how much more than the average stream one is worth to"
