@@ -35,7 +35,7 @@ SETTINGS = """\
 # A plant of your own. Everything not said here is in config/defaults.yaml.
 profile: plant
 training_seeds: 1
-methods: [causal_dq, causal_sr, greedy, tssrp, random]
+methods: [bayes_posterior, causal_dq, causal_sr, greedy, tssrp, random]
 sources:
   plant:
     kind: own

@@ -46,7 +46,8 @@ def test_own_data_are_monitored_as_the_readme_says(tmp_path: Path) -> None:
     call(clone, "bash", "-c", run)
     results = clone / "results/plant"
     delays = pd.read_csv(results / "add.csv")
-    assert set(delays["method"]) == {"causal_dq", "causal_sr", "greedy", "tssrp", "random"}
+    methods = {"bayes_posterior", "causal_dq", "causal_sr", "greedy", "tssrp", "random"}
+    assert set(delays["method"]) == methods
     assert set(delays["source"]) == {"own (plant.csv)"}
     assert pd.read_csv(results / "events.csv")["missed"].max() < 1
     assert (results / "report.html").exists()

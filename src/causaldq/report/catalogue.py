@@ -284,6 +284,7 @@ def _notebooks(config: Config, plan: Plan) -> list[str]:
         "graph": bool(plan.networks),
         "training": bool(plan.networks),
         "detection": True,
+        "places": bool(plan.shared_networks()) and config.cross is not None,
         "causes": config.propagation is not None,
         "claims": claims.concerns(config),
         "theory": config.theory is not None,

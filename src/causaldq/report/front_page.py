@@ -18,6 +18,8 @@ from causaldq.report.text import headline
 TIDY = {
     "add.csv": "every measured delay, with the published one beside it",
     "events.csv": "delays on recorded faults",
+    "overall.csv": "methods over all shifts, against the best of the field",
+    "cross.csv": "every policy with every alarm statistic",
     "training.csv": "where each training ends, and how soon",
     "graphs.csv": "quality of the causal graphs",
     "claims.csv": "every claim with its verdict and evidence",
