@@ -3,7 +3,7 @@
 `config/defaults.yaml` holds the method's settings; a profile such as
 `config/quick.yaml` says what to run and may override any of them. A profile may extend
 another file: `quick` and `paper` both extend `config/experiments.yaml`. `only: [p50]` keeps
-some of the scenarios. All are merged and validated, and only then is a job graph built.
+some of the scenarios; `leave_out: [p50]`, if there is no `only`, all but some. All are merged and validated, and only then is a job graph built.
 """
 
 import re
@@ -17,7 +17,7 @@ from pydantic import BaseModel, ValidationError
 from causaldq.config import Config, MisfitError
 from causaldq.errors import ConfigError
 from causaldq.methods.build import method_class
-from causaldq.methods.registry import index_methods
+from causaldq.methods.registry import has_shared_network, index_methods
 
 TYPED = re.compile(r"[-+]?\d+(\.\d*)?([eE][-+]?\d+)?|true|false|null")
 
@@ -63,22 +63,36 @@ def load_config(folder: Path, given: Mapping[str, Any]) -> Config:
     if extended is not None:
         base = merge(base, read_yaml(folder / f"{extended}.yaml"))
     merged = merge(base, profile)
-    return validate(_some(merged, merged.pop("only")) if "only" in merged else merged)
+    only, left_out = merged.pop("only", None), merged.pop("leave_out", None)
+    if only is not None:
+        merged = _some(merged, _listed(merged, "only", only))
+    elif left_out is not None:
+        dropped = _listed(merged, "leave_out", left_out)
+        merged = _some(merged, [name for name in merged["scenarios"] if name not in dropped])
+    return validate(merged)
 
 
-def _some(values: Mapping[str, Any], only: Any) -> dict[str, Any]:
-    """The settings with some of the scenarios, and the sources that these need."""
+def _listed(values: Mapping[str, Any], key: str, given: Any) -> list[str]:
     scenarios = values.get("scenarios", {})
-    names = only if isinstance(only, list) else [only]
+    names = given if isinstance(given, list) else [given]
     for name in names:
         if name not in scenarios:
-            raise ConfigError(f"only: there is no scenario {name!r}; give {', '.join(scenarios)}")
+            raise ConfigError(f"{key}: there is no scenario {name!r}; give {', '.join(scenarios)}")
+    return names
+
+
+def _some(values: Mapping[str, Any], names: list[str]) -> dict[str, Any]:
+    """The settings with some of the scenarios, and what these need."""
+    scenarios = values.get("scenarios", {})
     kept = {name: scenarios[name] for name in scenarios if name in names}
     used = {entry.get("source") for entry in kept.values() if isinstance(entry, Mapping)}
     sources = {name: entry for name, entry in values.get("sources", {}).items() if name in used}
     shown = values.get("report", {}).get("showcase")
     report = {**values.get("report", {}), "showcase": shown if shown in kept else None}
-    return {**values, "scenarios": kept, "sources": sources, "report": report}
+    cross = values.get("cross")
+    if isinstance(cross, Mapping) and cross.get("scenario") not in kept:
+        cross = None
+    return {**values, "scenarios": kept, "sources": sources, "report": report, "cross": cross}
 
 
 def typed(value: Any) -> Any:
@@ -108,6 +122,12 @@ def validate(values: Mapping[str, Any]) -> Config:
             if method_class(method) is None:
                 allowed = f"a file of src/causaldq/methods, such as {', '.join(index_methods())}"
                 raise ConfigError(str(MisfitError("propagation", method, allowed)))
+    if config.cross is not None:
+        listed["cross.policies"] = config.cross.policies
+        for method in config.cross.statistics:
+            if method_class(method) is None or has_shared_network(method):
+                allowed = "methods that are not learned"
+                raise ConfigError(str(MisfitError("cross.statistics", method, allowed)))
     for place, methods in listed.items():
         for method in methods:
             if method not in known:

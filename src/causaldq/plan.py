@@ -25,7 +25,7 @@ from causaldq.jobs.settings.name_causes import NameCausesJob
 from causaldq.jobs.settings.possible_graphs import PossibleGraphsJob
 from causaldq.methods.causal_dq_eq import CausalDqEq
 from causaldq.methods.causal_sr import CausalSr
-from causaldq.methods.registry import has_shared_network, index_methods, is_bound
+from causaldq.methods.registry import FIELD, has_shared_network, index_methods, is_bound
 from causaldq.propagation.settings import Contestant, StudyJob
 from causaldq.setting import Protocol
 from causaldq.sources.settings import OwnSource, SimulationSource
@@ -424,9 +424,16 @@ class Plan:
         )
 
     def compared(self) -> list[str]:
-        """Runs that are compared over all shifts: those of scenarios with several."""
-        several = {n for n, s in self.config.scenarios.items() if len(set(s.deltas) - {0.0}) > 1}
-        return [name for name, run in self.runs.items() if run.scenario in several]
+        """Runs that are compared with the field over all shifts, if their scenario has several."""
+        scenarios = {
+            name
+            for name, scenario in self.config.scenarios.items()
+            if len(set(scenario.deltas) - {0.0}) > 1
+            and not scenario.restart
+            and "fair" in self.config.protocols
+            and set(FIELD) & set(self.config.methods_of(name))
+        }
+        return [name for name, run in self.runs.items() if run.scenario in scenarios]
 
     def policies(self) -> list[str]:
         """Runs whose method is put to work on the user's own plant."""

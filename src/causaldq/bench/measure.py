@@ -45,6 +45,13 @@ class Measurement:
         unit = "" if self.unit == "x" else f", {self.unit}"
         return f"| {self.what}{unit} | {shown} | {reached} |"
 
+    @classmethod
+    def from_record(cls, record: dict[str, Any]) -> "Measurement":
+        """What `record` wrote."""
+        kept = {key: value for key, value in record.items() if key != "median"}
+        target = kept.pop("target")
+        return cls(**kept, target=Target(**target) if target else None)
+
     def record(self) -> dict[str, Any]:
         return asdict(self) | {"median": median(self.values)}
 

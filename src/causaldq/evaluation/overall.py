@@ -7,12 +7,9 @@ import pandas as pd
 
 from causaldq.config import Config
 from causaldq.evaluation.aggregate import delay_matrix
-from causaldq.methods.registry import is_bound
+from causaldq.methods.registry import FIELD, is_bound
 from causaldq.seeds import generator
 from causaldq.types import Floats
-
-FIELD = ("greedy", "tssrp", "asmp", "tras", "cmab")
-"""Published index policies: what anybody could have used."""
 
 COLUMNS = [
     *("scenario", "p", "m", "k", "seen", "method", "n_seeds", "geometric_mean"),
@@ -34,22 +31,18 @@ class Cells:
 def overall(config: Config, delays: pd.DataFrame, sizes: dict[str, int]) -> pd.DataFrame:
     """One row for each scenario and method under `fair`: geometric mean over shifts and cases.
 
-    `sizes` gives p by scenario. Scenarios with one shift, or without the field, are left out.
+    `sizes` gives p by scenario.
     """
     rows = []
     fair = delays[(delays["protocol"] == "fair") & delays["event"].isna() & (delays["delta"] > 0)]
     for name, group in fair.groupby("scenario", sort=False):
         scenario = config.scenarios[str(name)]
-        if scenario.restart or group["delta"].nunique() < 2:
-            continue
         methods = {
             method: _cells(group[group["method"] == method])
             for method in config.methods_of(str(name))
             if not is_bound(method)
         }
         field = {m: cells.geometric_mean() for m, cells in methods.items() if m in FIELD}
-        if len(field) < 2:
-            continue
         best = min(field, key=lambda method: field[method])
         for method, cells in methods.items():
             rng = generator(config.seed, str(name), method, "overall")

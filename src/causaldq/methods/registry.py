@@ -25,6 +25,9 @@ NAMES = (
     "cusum",
 )
 
+FIELD = ("greedy", "tssrp", "asmp", "tras", "cmab")
+"""Methods of others, whose best is to be beaten."""
+
 
 @cache
 def index_methods() -> dict[str, type[Method[Any]]]:

@@ -4,16 +4,17 @@ import numpy as np
 import pandas as pd
 from scipy.special import stdtrit
 
-FIELD = ("greedy", "tssrp", "asmp", "tras", "cmab")
-"""Methods of others, whose best is to be beaten."""
+from causaldq.methods.registry import FIELD
+
 BEST = "best of the field"
 KNOWN, ESTIMATED = ("causal_sr_known", "truth"), ("causal_sr", "rows")
 NO_GRAPH, NO_GRAPH_ROWS = ("causal_sr_no_graph", "truth"), ("causal_sr_no_graph", "rows")
+FILTER = ("bayes_posterior", "truth")
 CONTROLS = tuple(
     (f"causal_sr_{name}", "truth") for name in ("correlation", "random_order", "reversed")
 )
 PAIRS = [
-    *((one, (BEST, "truth")) for one in (KNOWN, ESTIMATED, NO_GRAPH, *CONTROLS)),
+    *((one, (BEST, "truth")) for one in (KNOWN, ESTIMATED, NO_GRAPH, FILTER, *CONTROLS)),
     (KNOWN, NO_GRAPH),
     (ESTIMATED, NO_GRAPH_ROWS),
     *((KNOWN, control) for control in CONTROLS),

@@ -13,7 +13,6 @@ import pandas as pd
 
 from causaldq.config import Config
 from causaldq.errors import DataError
-from causaldq.evaluation.overall import FIELD
 from causaldq.files import read_json
 from causaldq.plan import Plan
 from causaldq.propagation.settings import StudySettings
@@ -237,7 +236,7 @@ def catalogue(config: Config) -> Catalogue:
         shown.figures.extend(_graph_figure(source) for source in config.sources)
     if config.report.showcase is not None:
         shown.figures.extend(_showcase_figures(plan))
-    if any(name in FIELD for scenario in plan.evaluated() for name in config.methods_of(scenario)):
+    if plan.compared():
         shown.tables.append(
             Table(
                 "overall",
@@ -255,7 +254,7 @@ def catalogue(config: Config) -> Catalogue:
                 lambda _: overall.FIGURE_CAPTION,
             )
         )
-    if config.cross is not None:
+    if config.cross is not None and plan.crossed():
         shown.tables.append(_cross_table(config.cross.scenario))
     if config.propagation is not None:
         shown.tables.extend(_propagation_tables(config.propagation))
@@ -284,7 +283,7 @@ def _notebooks(config: Config, plan: Plan) -> list[str]:
         "graph": bool(plan.networks),
         "training": bool(plan.networks),
         "detection": True,
-        "places": bool(plan.shared_networks()) and config.cross is not None,
+        "places": bool(plan.shared_networks()) and bool(plan.crossed()),
         "causes": config.propagation is not None,
         "claims": claims.concerns(config),
         "theory": config.theory is not None,
