@@ -3,7 +3,8 @@
 `config/defaults.yaml` holds the method's settings; a profile such as
 `config/quick.yaml` says what to run and may override any of them. A profile may extend
 another file: `quick` and `paper` both extend `config/experiments.yaml`. `only: [p50]` keeps
-some of the scenarios; `leave_out: [p50]`, if there is no `only`, all but some. All are merged and validated, and only then is a job graph built.
+some of the scenarios; `leave_out: [p50]`, if there is no `only`, all but some. All are merged
+and validated, and only then is a job graph built.
 """
 
 import re
@@ -85,14 +86,19 @@ def _some(values: Mapping[str, Any], names: list[str]) -> dict[str, Any]:
     """The settings with some of the scenarios, and what these need."""
     scenarios = values.get("scenarios", {})
     kept = {name: scenarios[name] for name in scenarios if name in names}
-    used = {entry.get("source") for entry in kept.values() if isinstance(entry, Mapping)}
-    sources = {name: entry for name, entry in values.get("sources", {}).items() if name in used}
+    dropped = {name: scenarios[name] for name in scenarios if name not in names}
+    unused = _sources(dropped) - _sources(kept)
+    sources = {name: e for name, e in values.get("sources", {}).items() if name not in unused}
     shown = values.get("report", {}).get("showcase")
-    report = {**values.get("report", {}), "showcase": shown if shown in kept else None}
+    report = {**values.get("report", {}), "showcase": None if shown in dropped else shown}
     cross = values.get("cross")
-    if isinstance(cross, Mapping) and cross.get("scenario") not in kept:
+    if isinstance(cross, Mapping) and cross.get("scenario") in dropped:
         cross = None
     return {**values, "scenarios": kept, "sources": sources, "report": report, "cross": cross}
+
+
+def _sources(scenarios: Mapping[str, Any]) -> set[Any]:
+    return {entry.get("source") for entry in scenarios.values() if isinstance(entry, Mapping)}
 
 
 def typed(value: Any) -> Any:

@@ -83,6 +83,29 @@ def test_a_bad_setting_is_one_line_that_names_it(case: str) -> None:
         assert part in message
 
 
+def test_scenarios_can_be_left_out_with_all_that_only_they_need() -> None:
+    given = {"profile": "paper", "leave_out": ["p50", "unseen_p200"]}
+    config, whole = load_config(CONFIG, given), load_config(CONFIG, {"profile": "paper"})
+    assert set(whole.scenarios) - set(config.scenarios) == {"p50", "unseen_p200"}
+    assert set(whole.sources) - set(config.sources) == {"sim_p200"}
+    assert (config.report.showcase, config.cross) == (None, None)
+    with pytest.raises(ConfigError, match="leave_out: there is no scenario 'p11'"):
+        load_config(CONFIG, {"leave_out": "p11"})
+
+
+@pytest.mark.parametrize(
+    ("changed", "named"),
+    [
+        ({"scenario": "p11"}, "cross.scenario"),
+        ({"policies": ["clever"]}, "cross.policies"),
+        ({"statistics": ["causal_dq_eq"]}, "cross.statistics"),
+    ],
+)
+def test_a_crossing_that_cannot_be_is_refused(changed: dict[str, Any], named: str) -> None:
+    with pytest.raises(ConfigError, match=named):
+        load_config(CONFIG, {"cross": changed})
+
+
 def test_only_some_scenarios_can_be_asked_for() -> None:
     config = load_config(CONFIG, {"only": ["p10", "tep_m5"]})
     assert list(config.scenarios) == ["p10", "tep_m5"]
