@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import norm
+from scipy.stats import norm, wilcoxon
 
 from causaldq.evaluation.aggregate import delay_matrix
 from causaldq.evaluation.calibration import (
@@ -304,6 +304,16 @@ def test_the_paired_test_ranks_differences() -> None:
     # seeds are averaged first
     seeds = np.stack([better - 1, better + 1])
     assert compare(seeds, worse[None]).p_value == pytest.approx(found.p_value)
+
+
+@pytest.mark.parametrize("size", [1, 3, 15, 200])
+def test_the_paired_test_is_the_usual_one_with_ties_and_zeros(size: int) -> None:
+    rng = np.random.default_rng(size)
+    for _ in range(20):
+        one, other = rng.integers(0, 6, (2, 1, size)).astype(float)
+        if (one != other).any():
+            usual = wilcoxon((one - other)[0], zero_method="zsplit", method="asymptotic")
+            assert compare(one, other).p_value == pytest.approx(usual.pvalue, rel=1e-12)
 
 
 def test_one_run_in_a_hundred_that_never_ends_does_not_hide_a_difference() -> None:
