@@ -31,22 +31,34 @@ plt.rcParams.update(
 )
 
 
+DPI = 150
+
+
 def save(figure: Any, path: Path) -> None:
     """Write PDF or PNG, by the name's ending, with no date in it."""
     kind = path.suffix.removeprefix(".")
     metadata = {"CreationDate": None} if kind == "pdf" else None
 
     def write(temporary: Path) -> None:
-        figure.savefig(temporary, format=kind, dpi=150, metadata=metadata)
+        figure.savefig(temporary, format=kind, dpi=DPI, metadata=metadata)
 
     write_atomically(path, write)
 
 
 def save_both(draw: Callable[[], Any], path: Path) -> None:
-    """Draw once, write `path` as PDF and as PNG."""
+    """Draw once, lay out once, write `path` as PDF and as PNG.
+
+    Left to itself, matplotlib lays a figure out for each file, and draws it in vain before.
+    """
     figure = draw()
-    for suffix in (".pdf", ".png"):
-        save(figure, path.with_suffix(suffix))
+    figure.set_dpi(DPI)
+    # Axes of a fixed shape find their place only when those around them have theirs.
+    for _ in range(1 if all(axis.get_aspect() == "auto" for axis in figure.axes) else 2):
+        figure.get_layout_engine().execute(figure)
+    with plt.rc_context({"figure.constrained_layout.use": False}):
+        figure.set_layout_engine(None)
+        for suffix in (".pdf", ".png"):
+            save(figure, path.with_suffix(suffix))
     plt.close(figure)
 
 
