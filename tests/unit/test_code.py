@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from causaldq import code
+from causaldq.lineage.known_code import PLACE, known_hash
 
 
 @pytest.fixture
@@ -90,3 +91,42 @@ def test_a_job_runs_the_code_of_its_own_method_only(package: Path) -> None:
     registry = package / "methods/registry.py"
     registry.write_text(registry.read_text().replace("NAMES = (", 'NAMES = ("new",'))
     assert hashes() == before, "a new method is no change to the others"
+
+
+def test_a_remembered_hash_is_the_one_of_the_code_at_hand(package: Path, tmp_path: Path) -> None:
+    script, settings = package / "jobs/calibrate.py", {"method": "greedy"}
+
+    def fresh() -> str:
+        for part in (code.executed, code.imported, code._hash):
+            part.cache_clear()
+        return code.job_hash(script, settings)
+
+    (tmp_path / PLACE.parent).mkdir()
+    seen = set()
+    for edited in (None, "jobs/calibrate.py", "methods/greedy.py", "statistic.py"):
+        if edited:
+            with (package / edited).open("a") as file:
+                file.write("EXTRA = 1\n")
+        right = fresh()
+        seen.add(right)
+        assert known_hash(tmp_path, script, settings) == right, "the first job"
+        with pytest.MonkeyPatch.context() as without:
+            without.setattr(code, "executed", None)
+            assert known_hash(tmp_path, script, settings) == right, "the next one"
+    assert len(seen) == 4
+    (note,) = (tmp_path / PLACE).iterdir()
+    note.write_text(note.read_text()[:50])
+    assert known_hash(tmp_path, script, settings) == right, "a damaged note"
+    # `from causaldq import seeds` then means another file
+    known = note.read_text()
+    (package / "seeds").mkdir()
+    (package / "seeds/__init__.py").write_text("")
+    assert fresh() != right
+    assert known_hash(tmp_path, script, settings) == fresh()
+    assert note.read_text() != known
+
+
+def test_where_snakemake_keeps_no_notes_none_are_left(package: Path, tmp_path: Path) -> None:
+    script = package / "jobs/inject.py"
+    assert known_hash(tmp_path, script, None) == code.job_hash(script, None)
+    assert not (tmp_path / PLACE.parent).exists()

@@ -22,9 +22,9 @@ from typing import Any, Literal
 
 from pydantic import ValidationError
 
-from causaldq.code import job_hash
 from causaldq.errors import DataError
 from causaldq.files import sha256, write_json
+from causaldq.lineage.known_code import known_hash
 from causaldq.lineage.observe import Observed, within
 from causaldq.setting import Settings
 
@@ -135,7 +135,7 @@ class Witness:
         self.log: Path = arguments.log
         self.script = Path(sys.argv[0])
         self.settings = _settings(arguments)
-        self.hash = job_hash(self.script, self.settings)
+        self.hash = known_hash(self.root, self.script, self.settings)
         self.commit, self.dirty = git_state(self.root)
         self.given = {name: facts(self.root / name) for name in files_named(arguments, self.root)}
 
