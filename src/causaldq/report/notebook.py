@@ -56,11 +56,19 @@ class PageExporter(HTMLExporter):
 def run_notebook(notebook: Path, results: Path, output: Path) -> None:
     """Execute a notebook on finished results and write the page."""
     import papermill
+    from traitlets.config import Config
 
     with tempfile.TemporaryDirectory() as folder:
         executed = Path(folder) / "executed.ipynb"
+        # Kernels started side by side can pick the same port: each is spoken to through files
+        # in a folder of its own.
+        own = {"transport": "ipc", "ip": f"{folder}/kernel"}
         papermill.execute_notebook(
-            notebook, executed, parameters={"results": str(results)}, progress_bar=False
+            notebook,
+            executed,
+            parameters={"results": str(results)},
+            progress_bar=False,
+            config=Config({"KernelManager": own}),
         )
         page, _ = PageExporter().from_filename(str(executed))
     write_text(output, page.replace("</head>", f"{STYLE}</head>", 1))
