@@ -31,7 +31,7 @@ TABLE = "results/ci/tables/noise_free_p10.tex"
 CELL = "causal_dq, case_a, delta=0.5"
 GATHER = ["aggregate", "describe", "summarise_training", "claims"]
 """Rules that are given all settings: a change of any runs them, and what shows their results."""
-SHOW = ["tables", "figures", "document", "notebook", "front_page", "report"]
+SHOW = ["tables", "figures", "pictures", "document", "notebook", "front_page", "report"]
 STAGES = ["data", "graphs", "networks", "delays", "report"]
 
 

@@ -148,7 +148,7 @@ def test_a_second_run_in_the_same_folder_is_refused(copy_of_finished: Path) -> N
 
 def test_a_setting_re_runs_what_depends_on_it(finished: Path) -> None:
     report = {"aggregate", "summarise_training", "claims", "tables", "figures", "document"}
-    report |= {"describe", "notebook", "front_page", "report"}
+    report |= {"pictures", "describe", "notebook", "front_page", "report"}
     assert "theory" in dry_run(finished, "theory={instances: 9}")
     assert set(dry_run(finished, "report={note: other}")) <= {*report}
     changed_delta = dry_run(finished, "scenarios={p10: {deltas: [0.5, 1.0]}}")
@@ -213,7 +213,7 @@ def test_without_latex_everything_but_the_pdf_is_made(finished: Path, tmp_path: 
         text=True,
     )
     planned = jobs(done.stdout + done.stderr)
-    assert {"report", "tables", "figures", "notebook"} <= set(planned)
+    assert {"report", "tables", "figures", "pictures", "notebook"} <= set(planned)
     assert "document" not in planned
 
 

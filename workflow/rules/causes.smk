@@ -17,6 +17,8 @@ rule propagation:
         f"{LOGS}/propagation/{{study}}.log",
     wildcard_constraints:
         study=names(STUDIES),
+    # Long, and nothing has to come before it: early, so that nobody waits for it in the end.
+    priority: 10
     params:
         code=lambda w: code_of("propagation", PLAN.study_job(w.study)),
         settings=lambda w: as_argument(PLAN.study_job(w.study)),

@@ -6,12 +6,16 @@ TABLES = expand(
     name=[table.name for table in SHOWN.tables],
     kind=["tex", "csv"],
 )
-FIGURES = [figure.name for figure in SHOWN.figures]
+FIGURES = expand(
+    f"{RESULTS}/figures/{{name}}.{{kind}}",
+    name=[figure.name for figure in SHOWN.figures],
+    kind=["pdf", "png"],
+)
 HAS_LATEX = shutil.which("latexmk") is not None
 DOCUMENT = [f"{RESULTS}/paper.pdf"] if HAS_LATEX else []
+DELAYS = [f"{RESULTS}/add.csv", f"{RESULTS}/events.csv"]
 TIDY_RESULTS = [
-    f"{RESULTS}/add.csv",
-    f"{RESULTS}/events.csv",
+    *DELAYS,
     SOURCES,
     PATHS,
     EDGES,
@@ -79,29 +83,47 @@ rule claims:
         " --cells {output.cells} --compared {output.comparison} --log {log}"
 
 
-rule figures:
-    input:
-        tidy=TIDY_RESULTS,
-    output:
-        pdf=expand(f"{RESULTS}/figures/{{name}}.pdf", name=FIGURES),
-        png=[
-            report(
-                f"{RESULTS}/figures/{figure.name}.png",
-                category=figure.category,
-                labels={"what": figure.name.replace("_", " ")},
-                caption=f"../report/{figure.kind}.rst",
-            )
-            for figure in SHOWN.figures
-        ],
-    log:
-        f"{LOGS}/figures.log",
-    params:
-        code=code_of("figures"),
-        settings=as_argument(SETTINGS),
-        folder=lambda w, output: str(Path(output.pdf[0]).parent),
-    shell:
-        "python scripts/figures.py --settings {params.settings:q} --tidy {input.tidy}"
-        " --folder {params.folder} --log {log}"
+# Most figures show no delays, and need not wait for them.
+for part, drawn in {
+    "figures": [figure for figure in SHOWN.figures if figure.of_delays],
+    "pictures": [figure for figure in SHOWN.figures if not figure.of_delays],
+}.items():
+    if not drawn:
+        continue
+
+    rule:
+        name:
+            part
+        input:
+            tidy=[
+                path
+                for path in TIDY_RESULTS
+                if (path in DELAYS) == (part == "figures")
+            ],
+        output:
+            pdf=expand(
+                f"{RESULTS}/figures/{{name}}.pdf",
+                name=[figure.name for figure in drawn],
+            ),
+            png=[
+                report(
+                    f"{RESULTS}/figures/{figure.name}.png",
+                    category=figure.category,
+                    labels={"what": figure.name.replace("_", " ")},
+                    caption=f"../report/{figure.kind}.rst",
+                )
+                for figure in drawn
+            ],
+        log:
+            f"{LOGS}/{part}.log",
+        params:
+            code=code_of("figures"),
+            settings=as_argument(SETTINGS),
+            folder=f"{RESULTS}/figures",
+            names=[figure.name for figure in drawn],
+        shell:
+            "python scripts/figures.py --settings {params.settings:q} --tidy {input.tidy}"
+            " --names {params.names} --folder {params.folder} --log {log}"
 
 
 rule document:
@@ -109,7 +131,7 @@ rule document:
         template="src/causaldq/report/templates/document.tex",
         tidy=TIDY_RESULTS + CLAIMS,
         tables=[path for path in TABLES if path.endswith(".tex")],
-        figures=expand(f"{RESULTS}/figures/{{name}}.pdf", name=FIGURES),
+        figures=[path for path in FIGURES if path.endswith(".pdf")],
     output:
         report(
             f"{RESULTS}/paper.pdf",
@@ -131,7 +153,7 @@ rule notebook:
     input:
         notebook="notebooks/{name}.ipynb",
         tidy=TIDY_RESULTS + CLAIMS,
-        figures=rules.figures.output.png,
+        figures=[path for path in FIGURES if path.endswith(".png")],
     output:
         report(
             f"{RESULTS}/notebooks/{{name}}.html",
@@ -141,10 +163,6 @@ rule notebook:
         ),
     log:
         f"{LOGS}/notebook/{{name}}.log",
-    # Kernels started side by side can pick the same port.
-    retries: 2
-    resources:
-        kernel=1,
     params:
         code=code_of("notebook"),
         results=lambda w, input: str(Path(input.tidy[0]).parent),
@@ -157,7 +175,7 @@ rule front_page:
     input:
         template="src/causaldq/report/templates/overview.html",
         tidy=TIDY_RESULTS + CLAIMS,
-        figures=rules.figures.output.png,
+        figures=[path for path in FIGURES if path.endswith(".png")],
         notebooks=expand("notebooks/{name}.ipynb", name=SHOWN.notebooks),
     output:
         report(
@@ -185,7 +203,7 @@ rule everything_to_report:
         f"{RESULTS}/add.csv",
         TABLES,
         CLAIMS,
-        rules.figures.output,
+        FIGURES,
         expand(f"{RESULTS}/notebooks/{{name}}.html", name=SHOWN.notebooks),
         DOCUMENT,
 

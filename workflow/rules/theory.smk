@@ -7,6 +7,8 @@ rule theory:
         curves=THEORY_CURVES,
     log:
         f"{LOGS}/theory.log",
+    # Long, and nothing has to come before it: early, so that nobody waits for it in the end.
+    priority: 10
     params:
         code=code_of("theory"),
         settings=lambda w: as_argument(PLAN.theory_job()),

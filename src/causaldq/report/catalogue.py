@@ -177,6 +177,11 @@ class Figure:
     draw: Callable[[Tidy], Any]
     caption: Callable[[Tidy], str]
 
+    @property
+    def of_delays(self) -> bool:
+        """Whether it is drawn from the delays of all runs, and from nothing else."""
+        return self.kind in ("delay", "events")
+
 
 @dataclass(frozen=True)
 class Catalogue:

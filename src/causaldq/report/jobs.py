@@ -59,13 +59,14 @@ def run_claims(
     write_csv(compared, compare_approaches(comparison, verdicts))
 
 
-def run_figures(config: Config, tidy: list[Path], folder: Path) -> None:
-    """All figures, as PDF and PNG."""
+def run_figures(config: Config, tidy: list[Path], names: list[str], folder: Path) -> None:
+    """Some of the figures, as PDF and PNG."""
     from causaldq.report.figures import save_both
 
     results = Tidy(config, tidy)
     for figure in catalogue(config).figures:
-        save_both(partial(figure.draw, results), folder / figure.name)
+        if figure.name in names:
+            save_both(partial(figure.draw, results), folder / figure.name)
 
 
 def run_document(
