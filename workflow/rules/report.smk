@@ -13,7 +13,7 @@ FIGURES = expand(
 )
 HAS_LATEX = shutil.which("latexmk") is not None
 DOCUMENT = [f"{RESULTS}/paper.pdf"] if HAS_LATEX else []
-DELAYS = [f"{RESULTS}/add.csv", f"{RESULTS}/events.csv"]
+DELAYS = [f"{RESULTS}/add.csv", f"{RESULTS}/events.csv", OVERALL, CROSS]
 TIDY_RESULTS = [
     *DELAYS,
     SOURCES,
@@ -22,8 +22,6 @@ TIDY_RESULTS = [
     *([TRAINING, CURVES, GRAPHS] if PLAN.networks else []),
     *([THEORY, THEORY_CURVES] if SETTINGS.theory else []),
     *(rules.showcase.output if SETTINGS.report.showcase else []),
-    OVERALL,
-    CROSS,
     *PROPAGATION,
     *WITH_CAUSES,
     "data/reference/hyperparameters.csv",

@@ -180,7 +180,7 @@ class Figure:
     @property
     def of_delays(self) -> bool:
         """Whether it is drawn from the delays of all runs, and from nothing else."""
-        return self.kind in ("delay", "events")
+        return self.kind in ("delay", "events", "overall")
 
 
 @dataclass(frozen=True)
