@@ -148,11 +148,11 @@ def test_a_second_run_in_the_same_folder_is_refused(copy_of_finished: Path) -> N
 
 def test_a_setting_re_runs_what_depends_on_it(finished: Path) -> None:
     report = {"aggregate", "summarise_training", "claims", "tables", "figures", "document"}
-    report |= {"pictures", "describe", "notebook", "front_page", "report"}
+    report |= {"pictures", "describe", "notebook", "front_page", "report", "overall"}
     assert "theory" in dry_run(finished, "theory={instances: 9}")
     assert set(dry_run(finished, "report={note: other}")) <= {*report}
     changed_delta = dry_run(finished, "scenarios={p10: {deltas: [0.5, 1.0]}}")
-    assert set(changed_delta) <= {"calibrate", "evaluate", "showcase", *report}
+    assert set(changed_delta) <= {"calibrate", "evaluate", "showcase", "cross", *report}
     # Only the bound that is told the shift needs another limit for another shift.
     assert changed_delta["calibrate"] == 1
     changed_level = dry_run(finished, "discovery={level: 0.01}")
@@ -160,6 +160,12 @@ def test_a_setting_re_runs_what_depends_on_it(finished: Path) -> None:
     assert "train" in changed_level
     assert not {"simulate", "inject"} & set(changed_level)
     assert "simulate" in dry_run(finished, "seed=1")
+    changed_training = dry_run(finished, "agent={epochs: 5}")
+    assert changed_training["train"] == 1
+    assert not {"simulate", "discover", "train_equivariant"} & set(changed_training)
+    changed_network = dry_run(finished, "equivariant={updates: 5}")
+    assert changed_network["train_equivariant"] == 1
+    assert not {"train", "possible_graphs"} & set(changed_network)
 
 
 def test_library_code_re_runs_what_uses_it_and_comments_re_run_nothing(

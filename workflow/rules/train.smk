@@ -22,8 +22,9 @@ for protocols, runs in PLAN.trainings().items():
             run=names(run.id for run in runs),
         params:
             code=code_of("train"),
-            settings=lambda w, output: as_argument(
-                PLAN.train_job([Path(path).stem for path in output.checkpoints])
+            # Of the wildcards alone: Snakemake does not compare what depends on the output.
+            settings=lambda w, protocols=protocols: as_argument(
+                PLAN.train_job([f"{w.run}.{protocol}" for protocol in protocols])
             ),
         shell:
             "python scripts/train.py --settings {params.settings:q}"
