@@ -62,7 +62,7 @@ lint: environment
 
 test: environment latex chromium lint  ## everything that checks the project
 	$(BIN)/python -m pytest tests/unit --numprocesses 2
-	$(BIN)/python -m pytest tests/workflow
+	$(BIN)/python -m pytest tests/workflow --numprocesses 2 --dist loadfile
 
 test-slurm: environment slurm  ## the pipeline on a Slurm of one node, started for the test
 	$(BIN)/python -m pytest tests/slurm
