@@ -99,12 +99,12 @@ def test_every_page_is_whole_and_keeps_to_itself(finished: Path, browser: Browse
     results = finished / "results/ci"
     pages = [results / "overview.html", *sorted((results / "notebooks").glob("*.html"))]
     assert {page.stem for page in pages} == {
-        *("overview", "data", "graph", "training", "detection", "causes", "claims"),
-        *("theory", "audit"),
+        *("overview", "data", "graph", "training", "detection", "places", "causes"),
+        *("claims", "theory", "audit"),
     }
     looked = {page.stem: look(browser, page) for page in pages}
     assert {name: wrong for name, (_, wrong) in looked.items() if wrong} == {}
-    for name in ("overview", "data", "graph", "training", "detection", "causes"):
+    for name in ("overview", "data", "graph", "training", "detection", "places", "causes"):
         assert looked[name][0]["pictures"] > 0, name
 
 

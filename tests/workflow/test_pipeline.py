@@ -60,7 +60,16 @@ def test_a_fresh_clone_gives_every_product(finished: Path) -> None:
     for name in ("noise_free_p10", "tep_m5", "sfd_flares_m6", "events_tep_m5", "train_test"):
         for kind in ("tex", "csv"):
             assert (results / f"tables/{name}.{kind}").stat().st_size > 0
-    for name in ("delay_p10", "delay_flares_m6", "events_tep_m5", "watch", "tradeoff", "places"):
+    for name in (
+        "delay_p10",
+        "delay_flares_m6",
+        "events_tep_m5",
+        "watch",
+        "tradeoff",
+        "places",
+        "overall",
+        "looks",
+    ):
         for kind in ("pdf", "png"):
             assert (results / f"figures/{name}.{kind}").stat().st_size > 0
     if shutil.which("latexmk"):
@@ -71,8 +80,8 @@ def test_the_tidy_table_keeps_its_contract(finished: Path) -> None:
     table = pd.read_csv(finished / "results/ci/add.csv")
     assert list(table.columns[: len(CONTRACT)]) == CONTRACT
     own = table[table["table"] == "noise_free"]
-    # five methods, two shifts, two protocols
-    assert len(own) == 20
+    # seven methods, two shifts, two protocols
+    assert len(own) == 28
     causal = own.query("method == 'causal_dq' and delta == 0.5 and protocol == 'paper'")
     assert causal["published_add"].item() == 19.5
     assert causal["published_se"].item() == 3.2
