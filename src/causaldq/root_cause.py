@@ -11,6 +11,7 @@ import numpy as np
 
 from causaldq.errors import ConfigError
 from causaldq.methods.base import Method, State
+from causaldq.methods.bayes_posterior import BayesPosterior, BayesState
 from causaldq.methods.causal_sr import CausalSr, CausalSrState
 from causaldq.methods.cmab import CmabState
 from causaldq.methods.local import LocalState
@@ -29,6 +30,8 @@ def suspicion(method: Method[Any], state: State) -> Floats:
     """
     if isinstance(method, CausalSr) and isinstance(state, CausalSrState):
         return method.cause_posterior(state)
+    if isinstance(method, BayesPosterior) and isinstance(state, BayesState):
+        return method.posterior(state)
     if isinstance(state, LocalState):
         return state.contributions
     if isinstance(state, TssrpState):
