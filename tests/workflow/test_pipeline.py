@@ -128,7 +128,7 @@ def test_a_killed_run_goes_on_to_the_same_bytes(
     checkpoints = folder / "artifacts/ci/checkpoints"
     wait_until(lambda: any(checkpoints.glob("*.partial.safetensors")), run)
     os.killpg(run.pid, how)
-    run.wait(60)
+    run.wait(300)
     done = snakemake(folder, "-j2", *CI)
     assert "simulate" not in jobs(done.stdout), "what was finished is not done again"
     assert differences(folder, finished) == []

@@ -117,7 +117,7 @@ for part, drawn in {
         params:
             code=code_of("figures"),
             settings=as_argument(SETTINGS),
-            folder=f"{RESULTS}/figures",
+            folder=lambda w, output: str(Path(output.pdf[0]).parent),
             names=[figure.name for figure in drawn],
         shell:
             "python scripts/figures.py --settings {params.settings:q} --tidy {input.tidy}"

@@ -142,7 +142,15 @@ class _Chain:
         steps = self._distance(record)
         if maker is None or name in self.wanted or steps == math.inf:
             return False
+        if self._distance(maker) == 0 and maker is not (self._tidy(record) or maker):
+            # The cell was looked up in the tidy table, whatever else is made of the same runs.
+            return True
         return self._distance(maker) != steps - 1
+
+    def _tidy(self, record: Record) -> Record | None:
+        """The job that made the tidy table which a job reads."""
+        read = (name for name in record.inputs if Path(name).name == "add.csv")
+        return next((self.ledger.makers.get(name) for name in read), None)
 
     def _distance(self, record: Record) -> float:
         """Jobs between the runs in question and this one; infinite if it does not use them."""
