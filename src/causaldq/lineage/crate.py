@@ -182,26 +182,27 @@ class _Crate:
     # --- what can run ------------------------------------------------------------------
 
     def _tool(self, record: Record) -> dict[str, str]:
-        """A script, with the parameters it was ever given."""
+        """A script, with the parameters that it was ever given by the rules that call it."""
         jobs = [other for other in self.records if other.script == record.script]
         inputs, outputs = set(), set()
         for job in jobs:
             options = _Options(job)
-            inputs |= {options.of(name) for name in job.inputs}
-            outputs |= {options.of(name) for name in job.outputs}
-            inputs |= {"settings"} if job.settings is not None else set()
+            inputs |= {(job.rule, options.of(name)) for name in job.inputs}
+            outputs |= {(job.rule, options.of(name)) for name in job.outputs}
+            inputs |= {(job.rule, "settings")} if job.settings is not None else set()
+        rules = ", ".join(dict.fromkeys(job.rule for job in jobs))
         return self.file(
             record.script,
             kind=["File", "SoftwareSourceCode"],
             name=Path(record.script).name,
-            description=f"Script behind the rule {record.rule}; code {record.code.hash}",
+            description=f"Script behind {rules}; code {record.code.hash}",
             version=record.code.hash,
             softwareRequirements=self.file(
                 LOCK, description="Every package of the environment, pinned"
             ),
             programmingLanguage=self._python(),
-            input=[self._parameter(record.rule, name, "in") for name in sorted(inputs)],
-            output=[self._parameter(record.rule, name, "out") for name in sorted(outputs)],
+            input=[self._parameter(rule, name, "in") for rule, name in sorted(inputs)],
+            output=[self._parameter(rule, name, "out") for rule, name in sorted(outputs)],
         )
 
     def _python(self) -> dict[str, str]:
