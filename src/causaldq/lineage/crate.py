@@ -250,9 +250,16 @@ class _Crate:
                         sourceParameter=_ref(source),
                         targetParameter=_ref(target),
                     )
-                    step = self.entities[f"{WORKFLOW}#{record.rule}"]
-                    step.setdefault("connection", []).append(_ref(key))
+                    self._connect(record.rule, key)
         return list(found.values())
+
+    def _connect(self, rule: str, connection: str) -> None:
+        """Tell the step of a rule of a connection, and all steps that run the same script."""
+        scripts = {record.rule: record.script for record in self.records}
+        for other in self._rules():
+            if scripts[other] == scripts[rule]:
+                step = self.entities[f"{WORKFLOW}#{other}"]
+                step.setdefault("connection", []).append(_ref(connection))
 
     def _workflow(
         self,
@@ -280,8 +287,7 @@ class _Crate:
                         targetParameter=_ref(target),
                     )
                 )
-                step = self.entities[f"{WORKFLOW}#{rule}"]
-                step.setdefault("connection", []).append(_ref(key))
+                self._connect(rule, key)
         for name in inputs:
             self._example(self.file(name), given)
         for name in outputs:
