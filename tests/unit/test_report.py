@@ -11,7 +11,7 @@ from causaldq.errors import DataError
 from causaldq.evaluation.training import epochs_to_final, summarise, verdict
 from causaldq.report.front_page import opening
 from causaldq.report.tables import delay_table, training_table
-from causaldq.report.text import filled, headline, readme_tables
+from causaldq.report.text import SHOWN_ANYWHERE, filled, headline, readme_tables
 
 ROOT = Path(__file__).parents[2]
 
@@ -169,6 +169,29 @@ def test_every_notebook_opens_with_what_one_learns(notebook: Path) -> None:
 def test_the_readme_shows_the_committed_results() -> None:
     page = (ROOT / "README.md").read_text()
     assert readme_tables(page, ROOT / "results/paper", "p50") == page
+
+
+def test_what_the_readme_says_of_the_crossing_was_measured() -> None:
+    section = (ROOT / "README.md").read_text().partition("## Wherever the shift is")[2]
+    said = " ".join(section.partition("\n## ")[0].split())
+    cross = pd.read_csv(ROOT / "results/paper/cross.csv").set_index(["policy", "statistic"])
+    steps = {
+        (policy, statistic): f"{cross.loc[(policy, statistic), 'geometric_mean']:.1f}"
+        for policy in ("greedy", "bayes_posterior")
+        for statistic in ("greedy", "bayes_posterior")
+    }
+    greedy, ours = (
+        [steps[policy, statistic] for statistic in ("greedy", "bayes_posterior")]
+        for policy in ("greedy", "bayes_posterior")
+    )
+    assert (
+        f"greedy's takes {greedy[0]} steps with the paper's, {greedy[1]} with the filter's" in said
+    )
+    assert f"the filter's own sensors take {ours[0]} and {ours[1]}" in said
+    overall = pd.read_csv(ROOT / "results/paper/overall.csv")
+    shown = overall[overall["scenario"].isin(SHOWN_ANYWHERE)]
+    gains = 100 * (1 - shown[shown["method"] == "bayes_posterior"]["ratio"])
+    assert f"by {gains.min():.0f} to {gains.max():.0f}%" in said
 
 
 def test_a_page_without_markers_is_refused() -> None:
