@@ -9,9 +9,12 @@ from causaldq.propagation.settings import StudyJob
 if __name__ == "__main__":
     parser = command.parser(__doc__)
     command.add_settings(parser, StudyJob)
+    command.add_given(parser)
     parser.add_argument("--output", type=Path, required=True, help="delays and ranks, .csv")
     parser.add_argument("--example", type=Path, required=True, help="one run in full, .json")
     command.run(
         parser,
-        lambda a: run_propagation(command.settings(a.settings, StudyJob), a.output, a.example),
+        lambda a: run_propagation(
+            command.settings(a.settings, StudyJob), command.given(a.given), a.output, a.example
+        ),
     )

@@ -230,12 +230,14 @@ class Config(Settings):
                         method,
                         f"one of {', '.join(self.learned)}",
                     )
-            if scenario.hyperparameters not in self.hyperparameters:
-                raise MisfitError(
-                    f"{place}.hyperparameters",
-                    scenario.hyperparameters,
-                    f"one of {', '.join(self.hyperparameters)}",
-                )
+        rows = {f"scenarios.{name}": s.hyperparameters for name, s in self.scenarios.items()}
+        if self.propagation is not None:
+            problems = self.propagation.problems.items()
+            rows |= {f"propagation.problems.{name}": p.hyperparameters for name, p in problems}
+        for place, row in rows.items():
+            if row not in self.hyperparameters:
+                allowed = f"one of {', '.join(self.hyperparameters)}"
+                raise MisfitError(f"{place}.hyperparameters", row, allowed)
         return self
 
     def statistic_of(self, scenario: str) -> StatisticSettings:

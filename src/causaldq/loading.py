@@ -123,11 +123,13 @@ def validate(values: Mapping[str, Any]) -> Config:
     for name, scenario in config.scenarios.items():
         listed[f"scenarios.{name}.methods"] = scenario.methods or []
     if config.propagation is not None:
-        named = (*config.propagation.told_truth, *config.propagation.told_rows)
-        for method in named:
-            if method_class(method) is None:
-                allowed = f"a file of src/causaldq/methods, such as {', '.join(index_methods())}"
-                raise ConfigError(str(MisfitError("propagation", method, allowed)))
+        # Agents learn on streams, and rows alone do not tell how a shift flows.
+        for told, learned in (("told_truth", config.learned), ("told_rows", {})):
+            for method in getattr(config.propagation, told):
+                if method_class(method) is None and method not in learned:
+                    allowed = ", ".join([*learned, *index_methods()])
+                    place = f"propagation.{told}"
+                    raise ConfigError(str(MisfitError(place, method, f"one of {allowed}")))
     if config.cross is not None:
         listed["cross.policies"] = config.cross.policies
         for method in config.cross.statistics:

@@ -92,14 +92,15 @@ class Plan:
         """Id of the network for all problems that a run uses, if it does."""
         return f"{run.method}.s{run.seed}" if has_shared_network(run.method) else None
 
-    def shared_networks(self) -> dict[str, Run]:
-        """By id, some run that uses it."""
-        found = {self.shared_network(run): run for run in self.runs.values()}
-        return {name: run for name, run in found.items() if name is not None}
+    def shared_networks(self) -> dict[str, str]:
+        """By id, the method that uses it."""
+        found = {self.shared_network(run): run.method for run in self.runs.values()}
+        for study in self.studies():
+            found |= {name: method for method, name in self.study_networks(study).items()}
+        return {name: method for name, method in found.items() if name is not None}
 
     def equivariant_job(self, network: str) -> EquivariantJob:
-        config, run = self.config, self.shared_networks()[network]
-        kind = index_methods()[run.method]
+        config, kind = self.config, index_methods()[self.shared_networks()[network]]
         return EquivariantJob(
             seed=config.seed,
             network=network,
@@ -352,17 +353,53 @@ class Plan:
             for graph in range(wanted.graphs)
         }
 
+    def study_networks(self, name: str) -> dict[str, str]:
+        """By method, its network for all problems; graphs take those of the seeds in turn."""
+        wanted = self.config.propagation
+        named = [*wanted.told_truth, *wanted.told_rows] if wanted else []
+        _, graph = self.studies()[name]
+        seed = graph % self.config.training_seeds
+        return {method: f"{method}.s{seed}" for method in named if has_shared_network(method)}
+
+    def _study_training(self, name: str, method: str) -> TrainingSettings | None:
+        """Of the paper's agents: on shifts that begin anywhere, as few as the study has."""
+        config, wanted = self.config, self.config.propagation
+        if wanted is None or method not in config.learned:
+            return None
+        size = wanted.problems[self.studies()[name][0]]
+        return TrainingSettings(
+            seed=config.seed,
+            network=f"propagation.{name}.{method}",
+            m=size.m,
+            method=config.learned[method],
+            agent=config.agent,
+            hyperparameters=config.hyperparameters[size.hyperparameters],
+            statistic=config.statistic,
+            plan=ShiftPlan(
+                protocol="fair",
+                places="first",
+                seed=config.seed,
+                k=min(wanted.roots),
+                cases=["case_a"],
+                delta=min(wanted.deltas),
+                sigmas=[0.0],
+                propagate=True,
+                latest_change=config.agent.latest_change,
+            ),
+        )
+
     def study_job(self, name: str) -> StudyJob:
         config, wanted = self.config, self.config.propagation
         if wanted is None:
             raise TypeError("the config asks for no study of propagation")
         problem, graph = self.studies()[name]
+        size = wanted.problems[problem]
         told = [(method, "truth") for method in wanted.told_truth]
         told += [(method, "rows") for method in wanted.told_rows]
         return StudyJob(
             seed=config.seed,
             problem=problem,
-            size=wanted.problems[problem],
+            size=size,
             graph=graph,
             weights=(wanted.weight_low, wanted.weight_high),
             rows=wanted.rows,
@@ -370,7 +407,12 @@ class Plan:
             deltas=wanted.deltas,
             contestants=[
                 Contestant.model_validate(
-                    {"method": method, "options": config.options_of(method), "told": what}
+                    {
+                        "method": method,
+                        "options": config.options_of(method),
+                        "told": what,
+                        "training": self._study_training(name, method),
+                    }
                 )
                 for method, what in told
             ],

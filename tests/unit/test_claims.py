@@ -641,7 +641,7 @@ def test_summary_and_tables_repeat_the_verdicts(plant: Plant) -> None:
     rows = cell(FIRST, {"causal_dq"}) + cell(SECOND, {"tssrp"}, protocol="fair")
     table, _ = judge(CLAIMS, plant(rows))
     lines = claims_summary(table)
-    assert lines[0].startswith("47 claims about measurements: ")
+    assert lines[0].startswith("48 claims about measurements: ")
     assert "23 statements of section 5: cannot be told 23." in lines[0]
     assert len(lines) == 1 + sum(claim.get("headline", False) for claim in CLAIMS)
     assert (

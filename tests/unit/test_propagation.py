@@ -9,14 +9,17 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from made import made_network
 from scipy.stats import t
 
+from causaldq.agent.policy import LearnedPolicy
+from causaldq.equivariant.checkpoint import save_equivariant
 from causaldq.jobs.name_causes import _accused
 from causaldq.loading import load_config
 from causaldq.methods.causal_sr import CausalSr
 from causaldq.plan import Plan
 from causaldq.propagation.example import example
-from causaldq.propagation.settings import Contestant, StudyJob
+from causaldq.propagation.settings import StudyJob
 from causaldq.propagation.study import Study
 from causaldq.propagation.summary import BEST, compared, over_graphs
 from causaldq.report.catalogue import Tidy
@@ -33,8 +36,10 @@ def job(**changed: Any) -> StudyJob:
 
 
 @pytest.fixture(scope="module")
-def study() -> Study:
-    return Study(job())
+def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
+    network = tmp_path_factory.mktemp("networks") / "causal_dq_eq.s0.safetensors"
+    save_equivariant(network, made_network(causal=True), code="of a test")
+    return Study(job(), {"causal_dq_eq": network})
 
 
 def test_effects_follow_their_causes(study: Study) -> None:
@@ -63,10 +68,10 @@ def test_cells_share_their_causes(study: Study) -> None:
 
 
 def test_who_is_told_the_rows_knows_nothing_else(study: Study) -> None:
-    other = Study(study.job)
+    other = Study(study.job, study.networks)
     turned = replace(study.model, covariance=np.eye(study.model.p), effects=study.model.effects.T)
     other.__dict__["model"] = turned
-    for contestant in study.job.contestants:
+    for contestant in (c for c in study.job.contestants if c.training is None):
         before, after = study.method(contestant), other.method(contestant)
         same = np.array_equal(before.problem.covariance, after.problem.covariance)
         assert same == (contestant.told == "rows"), contestant.method
@@ -74,10 +79,30 @@ def test_who_is_told_the_rows_knows_nothing_else(study: Study) -> None:
             np.testing.assert_array_equal(before.hypotheses.signatures, after.hypotheses.signatures)
 
 
-def test_a_learned_method_is_refused(study: Study) -> None:
-    learned = Contestant(method="causal_dq", options={}, told="truth")
-    with pytest.raises(ValueError, match="learned"):
-        study.method(learned)
+def test_an_agent_is_trained_on_the_graph_it_is_tested_on(study: Study) -> None:
+    by_name = {c.method: c for c in study.job.contestants if c.training is not None}
+    assert set(by_name) == {"causal_dq", "non_causal"}
+    trained = {name: study.method(contestant) for name, contestant in by_name.items()}
+    assert all(isinstance(method, LearnedPolicy) for method in trained.values())
+    reach = study.model.total_effects() != 0
+    np.testing.assert_array_equal(trained["causal_dq"].effects != 0, reach)
+    assert trained["non_causal"].effects is None
+    plan = by_name["causal_dq"].training.plan
+    assert (plan.protocol, plan.propagate, plan.k) == ("fair", True, 1)
+
+
+def test_rows_alone_train_nobody(study: Study) -> None:
+    agent = next(c for c in study.job.contestants if c.training is not None)
+    with pytest.raises(ValueError, match="streams that are known"):
+        study.method(agent.model_copy(update={"told": "rows"}))
+
+
+def test_graphs_take_the_networks_of_all_training_seeds() -> None:
+    config = load_config(ROOT / "config", {"profile": "ci", "training_seeds": 2})
+    plan = Plan(config)
+    used = [plan.study_networks(name)["causal_dq_eq"] for name in plan.studies()]
+    assert used == ["causal_dq_eq.s0", "causal_dq_eq.s1"]
+    assert set(used) <= set(plan.shared_networks())
 
 
 def test_every_method_has_every_cell_and_the_same_again(study: Study) -> None:
@@ -85,7 +110,7 @@ def test_every_method_has_every_cell_and_the_same_again(study: Study) -> None:
     assert len(rows) == len(study.job.contestants) * 4
     assert rows["add"].between(1, study.job.horizon).all()
     assert ((rows["top_1"] <= rows["top_3"]) | rows["top_1"].isna()).all()
-    pd.testing.assert_frame_equal(rows, pd.DataFrame(Study(study.job).results()))
+    pd.testing.assert_frame_equal(rows, pd.DataFrame(Study(study.job, study.networks).results()))
 
 
 def test_directions_are_worth_something() -> None:
@@ -190,8 +215,9 @@ def test_the_verdict_on_correlations(
     tidy: Callable[[Delays], Tidy], correlation: list[float], expected: str
 ) -> None:
     delays = FIELD | {("causal_sr_correlation", "truth"): correlation}
-    judge = JUDGES["beyond_correlations"]
-    found = judge(tidy(delays), rival="causal_sr_correlation", least=0.05)
+    judge = JUDGES["shorter_on_graphs"]
+    rival = "causal_sr_correlation"
+    found = judge(tidy(delays), method="causal_sr_known", rival=rival, least=0.05)
     assert [piece.outcome for piece in found.pieces] == [expected]
 
 

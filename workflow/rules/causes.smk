@@ -10,6 +10,11 @@ PROPAGATION = (
 
 
 rule propagation:
+    input:
+        networks=lambda w: [
+            CHECKPOINT.format(network=network)
+            for network in PLAN.study_networks(w.study).values()
+        ],
     output:
         delays=STUDY,
         example=STUDY_EXAMPLE,
@@ -17,13 +22,17 @@ rule propagation:
         f"{LOGS}/propagation/{{study}}.log",
     wildcard_constraints:
         study=names(STUDIES),
-    # Long, and nothing has to come before it: early, so that nobody waits for it in the end.
+    # Long: early, so that nobody waits for it in the end.
     priority: 10
     params:
         code=lambda w: code_of("propagation", PLAN.study_job(w.study)),
         settings=lambda w: as_argument(PLAN.study_job(w.study)),
+        given=lambda w: " ".join(
+            f"--given {method}={CHECKPOINT.format(network=network)}"
+            for method, network in PLAN.study_networks(w.study).items()
+        ),
     shell:
-        "python scripts/propagation.py --settings {params.settings:q}"
+        "python scripts/propagation.py --settings {params.settings:q} {params.given}"
         " --output {output.delays} --example {output.example} --log {log}"
 
 

@@ -11,9 +11,9 @@ from causaldq.propagation.study import COLUMNS, Study
 from causaldq.propagation.summary import compared
 
 
-def run_propagation(job: StudyJob, output: Path, told: Path) -> None:
+def run_propagation(job: StudyJob, networks: dict[str, Path], output: Path, told: Path) -> None:
     """All methods on one graph, and one run in full."""
-    study = Study(job)
+    study = Study(job, networks)
     write_rows(output, COLUMNS, list(study.results()))
     write_json(told, example(study))
 

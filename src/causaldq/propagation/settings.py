@@ -4,6 +4,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
+from causaldq.agent.settings import TrainingSettings
 from causaldq.discovery.settings import DiscoverySettings, UncertaintySettings
 from causaldq.setting import Count, Distinct, Name, Positive, Settings
 from causaldq.statistic import StatisticSettings
@@ -17,6 +18,9 @@ class Problem(Settings):
     p: Annotated[int, Field(ge=2, description="streams")]
     m: Annotated[Count, Field(description="sensors")]
     expected_degree: Annotated[Positive, Field(description="edges of a stream, in and out")]
+    hyperparameters: Annotated[
+        Name, Field(description="row of `hyperparameters`, for networks trained on its graphs")
+    ]
 
     @model_validator(mode="after")
     def _sensors_fit(self) -> Self:
@@ -54,6 +58,8 @@ class Contestant(Settings):
     method: str
     options: dict[str, Any]
     told: Knowledge
+    training: TrainingSettings | None = None
+    """Of a network for this graph alone, if it is the paper's agent."""
 
 
 class StudyJob(Settings):

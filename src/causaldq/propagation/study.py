@@ -1,18 +1,23 @@
 """One random graph: every method on the same shifted streams, and whom each one accuses."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from causaldq.agent.settings import TrainingSettings
+from causaldq.discovery.effects import propagation_effects
+from causaldq.discovery.graph import Graph
 from causaldq.discovery.uncertainty import possible_graphs
 from causaldq.evaluation.calibration import limit_at_most, limit_for
 from causaldq.methods.base import Method
 from causaldq.methods.base import Problem as Given
 from causaldq.methods.build import build, method_class
+from causaldq.methods.causal_dq_eq import CausalDqEq
 from causaldq.methods.causal_sr import CausalSr
 from causaldq.monitor import statistics
 from causaldq.progress import Reporter
@@ -51,6 +56,8 @@ class Study:
     """A graph with its streams, drawn alike for every method."""
 
     job: StudyJob
+    networks: Mapping[str, Path] = field(default_factory=dict)
+    """By method, of those that have one network for all problems."""
 
     def rng(self, *purpose: object) -> np.random.Generator:
         """For a purpose on this graph, whatever the method."""
@@ -75,15 +82,35 @@ class Study:
     def method(self, contestant: Contestant) -> Method[Any]:
         """With what it is told: the truth, or what the rows say of it."""
         kind = method_class(contestant.method)
-        if kind is None:
-            raise ValueError(f"{contestant.method} is learned; it is not part of this study")
         knows = contestant.told == "truth"
         covariance = self.model.covariance if knows else np.cov(self.model.rows, rowvar=False)
         graphs = None
-        if issubclass(kind, CausalSr) and kind.graph != "none":
+        if kind is not None and _wants_graphs(kind):
             graphs = (self.model.effects != 0)[None] if knows else self.possible
         problem = Given(covariance, self.job.size.m, self.job.statistic, graphs)
-        return build(kind, problem, contestant.options)
+        if kind is not None:
+            return build(kind, problem, contestant.options, self.networks.get(contestant.method))
+        if contestant.training is None or not knows:
+            raise ValueError(f"{contestant.method} has to be trained, on streams that are known")
+        return self.trained(problem, contestant.training)
+
+    def trained(self, problem: Given, settings: TrainingSettings) -> Method[Any]:
+        """The paper's agent, trained on this graph, which it is told if it has a use for it."""
+        from causaldq.agent.checkpoint import Checkpoint
+        from causaldq.agent.policy import LearnedPolicy
+        from causaldq.agent.train import train
+
+        effects = None
+        if settings.method.causal_state:
+            deviation = np.sqrt(np.diag(problem.covariance))
+            effects = propagation_effects(
+                Graph.from_effects(self.model.effects),
+                problem.covariance / np.outer(deviation, deviation),
+                self.job.discovery.max_directions,
+                self.rng("directions"),
+            )
+        online = train(self.model, effects, settings).online
+        return LearnedPolicy(problem, Checkpoint(online, effects, settings, self.model.p))
 
     def limit(self, method: Method[Any], name: str) -> float:
         job = self.job
@@ -140,7 +167,9 @@ class Study:
             now, then = summarise_ranks(ranks[here]), summarise_ranks(later[here])
             yield {
                 "problem": job.problem,
-                **job.size.model_dump(),
+                "p": job.size.p,
+                "m": job.size.m,
+                "expected_degree": job.size.expected_degree,
                 "graph": job.graph,
                 "method": contestant.method,
                 "told": contestant.told,
@@ -159,3 +188,9 @@ class Study:
                 "later_top_3": then.top_3,
                 "later_mean_rank": then.mean_rank,
             }
+
+
+def _wants_graphs(kind: type[Method[Any]]) -> bool:
+    if issubclass(kind, CausalDqEq):
+        return kind.causal
+    return issubclass(kind, CausalSr) and kind.graph != "none"

@@ -10,14 +10,19 @@ BEST = "best of the field"
 KNOWN, ESTIMATED = ("causal_sr_known", "truth"), ("causal_sr", "rows")
 NO_GRAPH, NO_GRAPH_ROWS = ("causal_sr_no_graph", "truth"), ("causal_sr_no_graph", "rows")
 FILTER = ("bayes_posterior", "truth")
+AGENTS = (("causal_dq", "truth"), ("non_causal", "truth"))
+ANY_PLACE = (("causal_dq_eq", "truth"), ("non_causal_eq", "truth"))
+LEARNED = (*AGENTS, *ANY_PLACE)
 CONTROLS = tuple(
     (f"causal_sr_{name}", "truth") for name in ("correlation", "random_order", "reversed")
 )
 PAIRS = [
-    *((one, (BEST, "truth")) for one in (KNOWN, ESTIMATED, NO_GRAPH, FILTER, *CONTROLS)),
+    *((one, (BEST, "truth")) for one in (KNOWN, ESTIMATED, NO_GRAPH, *CONTROLS, FILTER, *LEARNED)),
     (KNOWN, NO_GRAPH),
     (ESTIMATED, NO_GRAPH_ROWS),
     *((KNOWN, control) for control in CONTROLS),
+    AGENTS,
+    ANY_PLACE,
 ]
 """What is compared with what, each with what it is told."""
 CELL = ["problem", "p", "m", "expected_degree", "roots", "delta"]

@@ -70,13 +70,17 @@ def tradeoff_figure(rows: pd.DataFrame) -> Any:
 def places_figure(rows: pd.DataFrame) -> Any:
     """Delay of each network where it was trained and elsewhere, a panel a method."""
     methods = list(rows["method"].unique())
+    columns = min(len(methods), 3)
+    lines = math.ceil(len(methods) / columns)
     figure, axes = plt.subplots(
-        1,
-        len(methods),
-        figsize=(max(2.9 * len(methods) + 1.6, 6.4), 3.4),
+        lines,
+        columns,
+        figsize=(max(2.9 * columns, 6.4), 2.5 * lines + 0.9),
         squeeze=False,
         sharey=True,
     )
+    for axis in axes.ravel()[len(methods) :]:
+        axis.set_visible(False)
     looks = {
         ("paper", "paper"): ("trained on fixed places, shift there", COLOURS[0], "-"),
         ("paper", "fair"): ("trained on fixed places, shift anywhere", COLOURS[3], "-"),
@@ -85,7 +89,7 @@ def places_figure(rows: pd.DataFrame) -> Any:
         ("mixture", "paper"): ("trained elsewhere, shift in the fixed places", "black", ":"),
         ("mixture", "fair"): ("trained elsewhere, shift anywhere", "grey", ":"),
     }
-    for axis, method in zip(axes[0], methods, strict=True):
+    for axis, method in zip(axes.ravel(), methods, strict=False):
         for pair, (name, colour, dashes) in looks.items():
             part = rows[
                 (rows["method"] == method)
@@ -106,10 +110,11 @@ def places_figure(rows: pd.DataFrame) -> Any:
             side.set_minor_locator(NullLocator())
         axis.set_title(label(method))
         axis.set_xlabel(r"shift $\delta$")
-    axes[0, 0].set_ylabel("average detection delay (steps)")
+    for axis in axes[:, 0]:
+        axis.set_ylabel("average delay (steps)")
     named = {
         name: handle
-        for axis in axes[0]
+        for axis in axes.ravel()
         for handle, name in zip(*axis.get_legend_handles_labels(), strict=True)
     }
     figure.legend(

@@ -8,7 +8,15 @@ import pandas as pd
 from causaldq.bench.measure import HEADER, Measurement
 from causaldq.errors import DataError
 from causaldq.files import read_json
-from causaldq.propagation.summary import BEST, CONTROLS, ESTIMATED, KNOWN, NO_GRAPH
+from causaldq.propagation.summary import (
+    AGENTS,
+    BEST,
+    CONTROLS,
+    ESTIMATED,
+    FILTER,
+    KNOWN,
+    NO_GRAPH,
+)
 from causaldq.report.labels import label
 
 ANYWHERE = ("causal_dq", "bayes_posterior", "causal_dq_eq", "non_causal_eq")
@@ -58,8 +66,8 @@ def causes(rows: pd.DataFrame, ratios: pd.DataFrame, delta: float) -> str:
 
     lines = [
         "| streams, sensors, edges a stream | true graph | named | graph from rows | named"
-        " | no graph | correlation only |",
-        "|---|" + "---:|" * 6,
+        " | no graph | correlation only | filter | Causal DQ |",
+        "|---|" + "---:|" * 8,
     ]
     problems = found.drop_duplicates("problem").sort_values(
         ["expected_degree", "p"], ascending=[False, True]
@@ -69,7 +77,7 @@ def causes(rows: pd.DataFrame, ratios: pd.DataFrame, delta: float) -> str:
         texts = [f"{cell['p']}, {cell['m']}, {cell['expected_degree']:g}"]
         for method in (KNOWN, ESTIMATED):
             texts += [ratio(name, method), f"{named[(name, *method)]:.0%}"]
-        texts += [ratio(name, NO_GRAPH), ratio(name, correlation)]
+        texts += [ratio(name, one) for one in (NO_GRAPH, correlation, FILTER, AGENTS[0])]
         lines.append(f"| {' | '.join(texts)} |")
     return "\n".join([*lines, ""])
 

@@ -49,7 +49,7 @@ JUDGES: dict[str, Judge] = {
         printed.lead_grows_in_print,
         printed.same_experiment,
         printed.own_numbers,
-        propagation.beyond_correlations,
+        propagation.shorter_on_graphs,
         untested,
     )
 }

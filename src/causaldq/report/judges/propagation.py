@@ -4,7 +4,6 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from causaldq.propagation.summary import KNOWN
 from causaldq.report.judges.evidence import Judgement, Outcome, Piece, of_gain
 from causaldq.report.labels import label
 
@@ -12,12 +11,12 @@ if TYPE_CHECKING:
     from causaldq.report.catalogue import Tidy
 
 
-def beyond_correlations(tidy: "Tidy", *, rival: str, least: float) -> Judgement:
-    """With the true graph, the root-cause mixture alarms earlier than a control does."""
+def shorter_on_graphs(tidy: "Tidy", *, method: str, rival: str, least: float) -> Judgement:
+    """A method alarms earlier than a rival, over random graphs on which shifts flow onwards."""
     if tidy.config.propagation is None:
         return Judgement([Piece("shifts that propagate", "missing", "not in this profile")])
     rows = tidy.propagation_compared
-    rows = rows[(rows["method"] == KNOWN[0]) & (rows["against"] == rival)]
+    rows = rows[(rows["method"] == method) & (rows["against"] == rival)]
     return Judgement([_piece(row, least) for _, row in rows.iterrows()])
 
 
@@ -29,7 +28,7 @@ def _piece(row: pd.Series, least: float) -> Piece:
     )
     outcome: Outcome = of_gain(1 - row["high"], 1 - row["low"], least)
     detail = (
-        f"{label(KNOWN[0])} over {label(row['against'])}: ratio {row['ratio']:.2f}"
+        f"{label(row['method'])} over {label(row['against'])}: ratio {row['ratio']:.2f}"
         f" ({row['low']:.2f} to {row['high']:.2f}), {row['n_graphs']} graphs"
     )
     return Piece(cell, outcome, detail, table="propagation_compared")
