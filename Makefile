@@ -73,5 +73,6 @@ bench: environment  ## speed, as ratios within one run; writes results/bench.jso
 readme: environment  ## put the measured tables of CONFIG into the README
 	@$(BIN)/python -m causaldq readme results/$(CONFIG) --scenario p50
 
-clean:  ## remove results and caches, keep the environment
-	rm -rf artifacts results logs .snakemake .pytest_cache .mypy_cache .ruff_cache .hypothesis
+clean:  ## remove results and caches, keep the environment and the committed results
+	git clean -fdqX results
+	rm -rf artifacts logs .snakemake .pytest_cache .mypy_cache .ruff_cache .hypothesis

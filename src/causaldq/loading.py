@@ -3,12 +3,13 @@
 `config/defaults.yaml` holds the method's settings; a profile such as
 `config/quick.yaml` says what to run and may override any of them. A profile may extend
 another file: `quick` and `paper` both extend `config/experiments.yaml`. `only: [p50]` keeps
-some of the scenarios; `leave_out: [p50]`, if there is no `only`, all but some. All are merged
-and validated, and only then is a job graph built.
+some of the scenarios; `leave_out: [p50, propagation.p100]`, if there is no `only`, all but some,
+of the problems of the study on propagation as well. All are merged and validated, and only then
+is a job graph built.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -68,17 +69,24 @@ def load_config(folder: Path, given: Mapping[str, Any]) -> Config:
     if only is not None:
         merged = _some(merged, _listed(merged, "only", only))
     elif left_out is not None:
-        dropped = _listed(merged, "leave_out", left_out)
+        study = merged.get("propagation") or {}
+        problems = {f"propagation.{name}": name for name in study.get("problems", {})}
+        dropped = _listed(merged, "leave_out", left_out, problems)
         merged = _some(merged, [name for name in merged["scenarios"] if name not in dropped])
+        if study:
+            kept = {
+                name: study["problems"][name] for p, name in problems.items() if p not in dropped
+            }
+            merged["propagation"] = {**study, "problems": kept}
     return validate(merged)
 
 
-def _listed(values: Mapping[str, Any], key: str, given: Any) -> list[str]:
-    scenarios = values.get("scenarios", {})
+def _listed(values: Mapping[str, Any], key: str, given: Any, more: Iterable[str] = ()) -> list[str]:
+    known = [*values.get("scenarios", {}), *more]
     names = given if isinstance(given, list) else [given]
     for name in names:
-        if name not in scenarios:
-            raise ConfigError(f"{key}: there is no scenario {name!r}; give {', '.join(scenarios)}")
+        if name not in known:
+            raise ConfigError(f"{key}: there is no scenario {name!r}; give {', '.join(known)}")
     return names
 
 

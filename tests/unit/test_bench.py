@@ -2,13 +2,17 @@
 
 import base64
 import json
+import re
 from pathlib import Path
 
 import pytest
 
 from causaldq.bench.measure import Measurement, Target, ratios, side_by_side
 from causaldq.bench.monitoring import exponent
-from causaldq.bench.workflow import end_to_end
+from causaldq.bench.workflow import end_to_end, work_of_jobs
+from causaldq.report.text import speed
+
+ROOT = Path(__file__).parents[2]
 
 
 def test_a_row_has_the_median_the_spread_and_a_verdict() -> None:
@@ -53,3 +57,14 @@ def test_whole_runs_are_read_from_snakemakes_records(tmp_path: Path) -> None:
     assert idle.values == [pytest.approx(1 - (90 + 60 + 20) / 240)]
     note(tmp_path, "results/quick/report.html", 200, 220)
     assert end_to_end(tmp_path, 2) == []  # interrupted: nothing ran for more than a minute
+
+
+def test_where_the_time_goes_is_read_from_the_jobs_records() -> None:
+    (measured,) = (m for m in work_of_jobs(ROOT, 2) if m.what.startswith("paper"))
+    by_rule = measured.detail["by_rule"]
+    assert measured.values == [pytest.approx(sum(by_rule.values()) / 120)]
+    text = speed({"workflow": [measured.record()]})
+    assert f"| all | {sum(by_rule.values()):,.0f} (100%) |" in text
+    assert f"| train | {by_rule['train']:,.0f} (" in text
+    shares = [int(share) for share in re.findall(r"\((\d+)%\) \|$", text, re.MULTILINE)]
+    assert sum(shares[:-1]) == pytest.approx(100, abs=len(shares) / 2)

@@ -65,6 +65,14 @@ BAD = {
         {"scenarios": {"p10": {"hyperparameters": "p11"}}},
         ["scenarios.p10.hyperparameters", "'p11'", "p10_noise"],
     ),
+    "unknown hyperparameters of a problem": (
+        {"profile": "ci", "propagation": {"problems": {"p6": {"hyperparameters": "p11"}}}},
+        ["propagation.problems.p6.hyperparameters", "'p11'", "p10_noise"],
+    ),
+    "an agent told of rows only": (
+        {"profile": "ci", "propagation": {"told_rows": ["causal_dq"]}},
+        ["propagation.told_rows", "'causal_dq'", "causal_sr"],
+    ),
     "unknown case": ({"scenarios": {"p10": {"cases": ["c"]}}}, ["scenarios.p10.cases", "'c'"]),
     "change after the episode": ({"agent": {"latest_change": 100}}, ["agent", "episode_steps"]),
     "unknown profile": ({"profile": "qiuck"}, ["qiuck.yaml", "quick"]),
@@ -89,6 +97,12 @@ def test_scenarios_can_be_left_out_with_all_that_only_they_need() -> None:
     assert set(whole.scenarios) - set(config.scenarios) == {"p50", "unseen_p200"}
     assert set(whole.sources) - set(config.sources) == {"sim_p200"}
     assert (config.report.showcase, config.cross) == (None, None)
+    problems = load_config(
+        CONFIG, {"profile": "paper", "leave_out": "propagation.p100"}
+    ).propagation
+    assert problems is not None
+    assert whole.propagation is not None
+    assert set(whole.propagation.problems) - set(problems.problems) == {"p100"}
     with pytest.raises(ConfigError, match="leave_out: there is no scenario 'p11'"):
         load_config(CONFIG, {"leave_out": "p11"})
 

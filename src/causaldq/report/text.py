@@ -109,9 +109,38 @@ def anywhere(rows: pd.DataFrame) -> str:
 
 
 def speed(measured: dict[str, list[dict[str, Any]]]) -> str:
-    """The table that `make bench` prints."""
-    rows = [Measurement.from_record(record).row() for part in measured.values() for record in part]
-    return "\n".join([HEADER, *rows, ""])
+    """The table that `make bench` prints, and where the time of whole runs goes."""
+    found = [Measurement.from_record(record) for part in measured.values() for record in part]
+    lines = [HEADER, *(measurement.row() for measurement in found), ""]
+    listed = [m for m in found if "by_rule" in m.detail]
+    profiles = {m.what.partition(",")[0]: m.detail["by_rule"] for m in listed}
+    if profiles:
+        lines += ["Where the time goes, in seconds of CPU:", "", *_by_rule(profiles), ""]
+    return "\n".join(lines)
+
+
+def _by_rule(profiles: dict[str, dict[str, float]], least: float = 0.01) -> list[str]:
+    """Rules by profiles; those that take little anywhere together in the last line."""
+    total = {profile: sum(taken.values()) for profile, taken in profiles.items()}
+    rules = {rule: None for taken in profiles.values() for rule in taken}
+    share = {
+        rule: max(taken.get(rule, 0.0) / total[profile] for profile, taken in profiles.items())
+        for rule in rules
+    }
+    shown = [rule for rule in sorted(rules, key=lambda r: -share[r]) if share[rule] >= least]
+    rest = {p: total[p] - sum(taken.get(r, 0.0) for r in shown) for p, taken in profiles.items()}
+
+    def line(rule: str, seconds: dict[str, float]) -> str:
+        cells = [f"{seconds[p]:,.0f} ({seconds[p] / total[p]:.0%})" for p in profiles]
+        return f"| {' | '.join([rule, *cells])} |"
+
+    return [
+        f"| rule | {' | '.join(profiles)} |",
+        "|---|" + "---:|" * len(profiles),
+        *(line(rule, {p: taken.get(rule, 0.0) for p, taken in profiles.items()}) for rule in shown),
+        line(f"{len(rules) - len(shown)} others", rest),
+        line("all", total),
+    ]
 
 
 def filled(page: str, name: str, text: str) -> str:
