@@ -202,6 +202,10 @@ onstart:
             "another run is at work in this folder; wait for it to end, or stop it"
         )
     os.environ[_READ_ONLY] = "1"
+    # For a limit on jobs a second that nothing here comes near, Snakemake looks for jobs again
+    # a second after each time it did, so that every job that ends adds a look a second to all
+    # later ones. Without the limit it looks when a job has ended.
+    workflow.scheduler.job_rate_limiter = None
 
 
 onsuccess:
