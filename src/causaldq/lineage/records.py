@@ -6,6 +6,7 @@ it says of inputs, outputs and code is what the job saw.
 """
 
 import argparse
+import gc
 import importlib.metadata
 import json
 import os
@@ -171,6 +172,9 @@ class Witness:
             host=host(),
         )
         write_record(self.root, str(profile_of(self.log)), record)
+        # The process ends here, and what it holds goes with it: with torch loaded, Python would
+        # look for garbage in it for a third of a second.
+        gc.freeze()
 
     def _files(self, observed: Observed) -> tuple[dict[str, FileFacts], dict[str, FileFacts]]:
         """What was read, and what was made and is still there."""
