@@ -24,7 +24,13 @@ from causaldq.propagation.study import Study
 from causaldq.propagation.summary import BEST, compared, over_graphs
 from causaldq.report.catalogue import Tidy
 from causaldq.report.judges import JUDGES
-from causaldq.report.propagation import compared_table, layout, named_table, propagation_table
+from causaldq.report.propagation import (
+    compared_table,
+    layout,
+    named_caption,
+    named_table,
+    propagation_table,
+)
 
 ROOT = Path(__file__).parents[2]
 CONFIG = load_config(ROOT / "config", {"profile": "ci"})
@@ -252,5 +258,5 @@ def test_the_table_of_the_accused_counts_alarms_only() -> None:
         }
     )
     text = named_table(rows)
-    assert r"\textbf{xmeas 9} {\tiny 100\%}" in text
-    assert r"Near it, later & 50\%" in text
+    assert r"Greedy & \textbf{x9} & 100\% & 100\% & 50\% \\" in text
+    assert "4 reactor cooling water." in named_caption(rows, 5)

@@ -108,7 +108,7 @@ def overall_figure(rows: pd.DataFrame) -> Any:
     figure, axes = plt.subplots(
         1, 2, figsize=(9.0, 4.2), sharey=True, width_ratios=[max(len(n), 1) for n in names]
     )
-    titles = ("sizes trained on", "sizes not trained on")
+    titles = ("sizes trained on", "other sizes")
     for axis, side, scenarios, title in zip(axes, sides, names, titles, strict=True):
         axis.axhline(1.0, color="black", linestyle="--", linewidth=0.8)
         for place, method in enumerate(methods):

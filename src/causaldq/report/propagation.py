@@ -213,10 +213,9 @@ def ratio_figure(ratios: pd.DataFrame) -> Any:
     first.set_yticks(range(len(methods)), [name_of(*one) for one in methods], fontsize=7)
     first.set_ylim(len(methods) - 0.5, -0.5)
     first.set_xscale("log")
-    first.set_xlim(min(0.4, 0.9 * here["ratio"].min()), max(4.0, 1.15 * here["ratio"].max()))
-    ticks = [
-        tick for tick in (0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0) if tick < first.get_xlim()[1]
-    ]
+    longest = min(max(4.0, 1.05 * here["high"].max()), 20.0)
+    first.set_xlim(0.4, longest)
+    ticks = [tick for tick in (0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0) if tick < longest]
     first.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
     first.minorticks_off()
     for axis in axes[:, 0]:
@@ -328,47 +327,54 @@ def layout(edges: np.ndarray) -> np.ndarray:
     return place
 
 
+SHARES = {"near": "near", "near_3": "one of 3", "later_near": "later"}
+"""Shares over all alarms, by column: how they are called in the table."""
+
+
 def named_table(rows: pd.DataFrame) -> str:
-    """Documented faults by methods: whom each accuses most often, and how often it is near."""
-    methods = list(rows["method"].unique())
+    """Methods by documented faults: whom each accuses most often, and how often it is near."""
+    events = list(rows["event"].unique())
     lines = [
-        r"\begin{tabular}{@{}l" + "l" * len(methods) + r"@{}}",
+        r"\begin{tabular}{@{}l" + "l" * len(events) + "r" * len(SHARES) + r"@{}}",
         r"\toprule",
-        " & ".join(["Fault", *(label(method) for method in methods)]) + r" \\",
+        " & ".join(["Method", *(str(e).split()[-1] for e in events), *SHARES.values()]) + r" \\",
         r"\midrule",
     ]
-    for (event, origin), part in rows.groupby(["event", "origin"], sort=False):
-        texts = [_named(part[part["method"] == method]) for method in methods]
-        lines.append(" & ".join([f"{str(event).split()[-1]}: {origin}", *texts]) + r" \\")
-    lines.append(r"\midrule")
-    for title, column in (
-        ("Near the origin", "near"),
-        ("One of three near it", "near_3"),
-        ("Near it, later", "later_near"),
-    ):
-        shares = rows.groupby("method", sort=False)[column].mean()
-        cells = ["--" if pd.isna(shares[m]) else f"{100 * shares[m]:.0f}\\%" for m in methods]
-        lines.append(" & ".join([title, *cells]) + r" \\")
+    for method, part in rows.groupby("method", sort=False):
+        texts = [label(str(method)), *(_named(part[part["event"] == event]) for event in events)]
+        shares = [part[column].mean() for column in SHARES]
+        texts += ["--" if pd.isna(share) else rf"{100 * share:.0f}\%" for share in shares]
+        lines.append(" & ".join(texts) + r" \\")
     return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", ""])
 
 
+SHORT = {"xmeas_": "x", "xmv_": "v"}
+"""What streams of Tennessee Eastman begin with, and what is printed for it."""
+
+
 def _named(runs: pd.DataFrame) -> str:
+    """The stream most often ranked first; bold if it is near the origin."""
     found = runs.dropna(subset=["named_1"])
     if found.empty:
-        return r"\textcolor{gray}{none}"
-    first = found["named_1"].mode().iloc[0]
-    text = str(first).replace("_", " ")
-    share = found["near"].mean()
-    text = rf"\textbf{{{text}}}" if found[found["named_1"] == first]["near"].all() else text
-    return rf"{text} {{\tiny {100 * share:.0f}\%}}"
+        return r"\textcolor{gray}{--}"
+    first = str(found["named_1"].mode().iloc[0])
+    short = next(
+        (s + first.removeprefix(p) for p, s in SHORT.items() if first.startswith(p)), first
+    )
+    text = short.replace("_", r"\_")
+    near = found[found["named_1"] == first]["near"].all()
+    return rf"\textbf{{{text}}}" if near else text
 
 
 def named_caption(rows: pd.DataFrame, m: int) -> str:
+    origins = rows[["event", "origin"]].drop_duplicates().itertuples(index=False)
     return (
         f"Whom each method accuses of recorded faults whose origin is documented, with $m={m}$"
         f" sensors: the stream most often ranked first at the alarm, over {rows['lead'].nunique()}"
-        " runs that begin at different rows before the fault; bold if it is near the origin; small"
-        " percentages: share of alarms at which the stream ranked first is near it. Runs with an"
-        " alarm before the fault name nobody. Below: shares over all faults. Methods that do not"
-        " weigh causes are asked for the stream that looks most shifted."
+        " runs that begin at different rows before the fault; bold if it is near the origin. x:"
+        " measured, v: manipulated variable. On the right, shares of all alarms after the fault:"
+        " the stream ranked first is near the origin, one of the first three is, the first is some"
+        " steps later. Runs with an alarm before the fault name nobody; --: no run named anybody."
+        " Methods that do not weigh causes are asked for the stream that looks most shifted."
+        " Faults: " + "; ".join(f"{str(e).split()[-1]} {origin}" for e, origin in origins) + "."
     )
