@@ -27,6 +27,7 @@ from causaldq.methods.registry import index_methods
 from causaldq.monitor import delays, step
 from causaldq.seeds import generator
 from causaldq.sources.settings import SimulationSource
+from causaldq.statistic import solve_positive
 from causaldq.streams.model import StreamModel
 from causaldq.streams.simulation import simulate
 from causaldq.types import Floats
@@ -56,9 +57,14 @@ def scaling(config: Config, settings: TrainingSettings) -> list[Measurement]:
                 {"seconds by p": typical, "power of p": growth[name], "MB": memory[name]},
             )
         )
+    p, rng = SIZES[-1], generator(3, "bench", "solve")
+    matrix, right = a_covariance(p)[None], rng.standard_normal((1, p))
+    solve = partial(solve_positive, matrix, config.statistic.ridge, right)
+    factors = [1000 * seconds(lambda: (solve(), solve())) for _ in range(STEPS)]
     most, fastest = max(memory, key=lambda n: memory[n]), max(growth, key=lambda n: growth[n])
     return [
         *steps,
+        Measurement(f"two equations of {p} unknowns, as causal_dq solves in a step", factors, "ms"),
         Measurement(
             f"memory of a step at p = {SIZES[-1]}, most ({most})",
             [memory[most]],

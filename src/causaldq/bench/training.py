@@ -15,8 +15,12 @@ from causaldq.agent.settings import TrainingSettings
 from causaldq.agent.train import train
 from causaldq.bench.measure import Measurement, Target, Work, ratios, seconds, side_by_side
 from causaldq.seeds import generator
+from causaldq.statistic import solve_positive
 from causaldq.streams.model import StreamModel
 from causaldq.types import Floats
+
+PASSES = 5
+"""Through the network in an update: three forward, and one back, which takes twice as long."""
 
 
 def filled_replay(
@@ -125,12 +129,15 @@ def update_speed(model: StreamModel, settings: TrainingSettings, rounds: int) ->
         },
         rounds,
     )
-    # Theirs has one forward pass less: it is no double Q-network.
     return [
         Measurement(
             f"updates a second over stable-baselines3's, {name}",
             ratios(taken["theirs"], taken["ours"]),
             target=Target("at least", 2.0),
+        ),
+        Measurement(
+            f"the same for equal products: ours has a forward pass more, {name}",
+            [ratio * PASSES / (PASSES - 1) for ratio in ratios(taken["theirs"], taken["ours"])],
         ),
         Measurement(
             f"updates a second over bare matrix products, {name}",
@@ -148,7 +155,7 @@ def training_overhead(
     torch.set_num_threads(1)
     effects = np.eye(model.p)
     learner, replay = filled_replay(model, effects, settings)
-    overhead = []
+    overhead, acting = [], []
     for _ in range(rounds):
         count = 0
 
@@ -158,8 +165,22 @@ def training_overhead(
 
         taken = seconds(whole)
         overhead.append(taken / seconds(updates(learner, replay, count)))
+        acting.append(seconds(lambda: _episodes(model, effects, settings)) / taken)
     what = f"training over its updates alone, p = {model.p}"
-    return [Measurement(what, overhead, target=Target("at most", 1.5))]
+    return [
+        Measurement(what, overhead, target=Target("at most", 1.5)),
+        Measurement(f"share of training that its episodes take, p = {model.p}", acting),
+    ]
+
+
+def _episodes(model: StreamModel, effects: Floats, settings: TrainingSettings) -> None:
+    """The episodes of a training without its network: sensors at random."""
+    agent, env = settings.agent, build_environment(model, effects, settings)
+    rng = generator(settings.seed, "bench", "episodes")
+    for _ in range(agent.epochs):
+        env.reset(draw_episodes(model, settings.plan, agent.episodes, agent.episode_steps, rng))
+        for _ in range(agent.episode_steps):
+            env.step(np.argsort(rng.random((agent.episodes, model.p)), axis=1)[:, : settings.m])
 
 
 def environment_speed(
@@ -182,7 +203,21 @@ def environment_speed(
         for action in actions:
             vector.step(action)
 
-    taken = side_by_side({"loop": loop, "batched": batched}, rounds)
-    speed = [many * ratio for ratio in ratios(taken["loop"], taken["batched"])]
+    matrices = np.tile(model.covariance, (many, 1, 1))
+    right = rng.standard_normal((many, model.p))
+
+    def solves() -> None:
+        # Each episode's statistic and posterior mean, each an equation of p unknowns.
+        for _ in range(2 * len(actions)):
+            solve_positive(matrices, settings.statistic.ridge, right)
+
+    taken = side_by_side({"loop": loop, "batched": batched, "solves": solves}, rounds)
     what = f"environment steps a second, {many} episodes at a time over one, p = {model.p}"
-    return [Measurement(what, speed, target=Target("at least", 50.0))]
+    speed, most = (
+        [many * ratio for ratio in ratios(taken["loop"], taken[name])]
+        for name in ("batched", "solves")
+    )
+    return [
+        Measurement(what, speed, target=Target("at least", 50.0)),
+        Measurement("the same if only solving for the statistic and the mean took time", most),
+    ]

@@ -119,18 +119,21 @@ def end_to_end(records: Path, cores: int | None = None) -> list[Measurement]:
     A profile counts if it ran in one go to its end: no pause, and the report is there.
     """
     cores = cores or os.cpu_count() or 1
-    jobs: dict[str, set[tuple[float, float]]] = {}
+    # A job's outputs share its start; each has an end of its own.
+    jobs: dict[str, dict[float, float]] = {}
     finished = set()
     for output, record in _records(records):
         parts = Path(output).parts
         if len(parts) > 1 and parts[0] in ("artifacts", "results"):
-            jobs.setdefault(parts[1], set()).add((record["starttime"], record["endtime"]))
+            ends = jobs.setdefault(parts[1], {})
+            start, end = record["starttime"], record["endtime"]
+            ends[start] = max(end, ends.get(start, end))
             if parts[2:] == ("report.html",):
                 finished.add(parts[1])
     measured = []
     for profile, minutes in WHOLE_RUNS.items():
-        if profile in finished and not _pauses(jobs[profile]):
-            times = jobs[profile]
+        times = set(jobs.get(profile, {}).items())
+        if profile in finished and not _pauses(times):
             wall = max(end for _, end in times) - min(start for start, _ in times)
             idle = 1.0 - sum(end - start for start, end in times) / (cores * wall)
             target = Target("at most", minutes)
