@@ -46,8 +46,8 @@ def note(folder: Path, output: str, start: float, end: float) -> None:
 def test_whole_runs_are_read_from_snakemakes_records(tmp_path: Path) -> None:
     assert end_to_end(tmp_path / "none") == []
     note(tmp_path, "artifacts/quick/checkpoints/p50.causal_dq.s0.paper.safetensors", 0, 90)
-    note(tmp_path, "artifacts/quick/checkpoints/p50.causal_dq.s0.paper.json", 0, 89)
-    note(tmp_path, "artifacts/quick/runs/p50.greedy.csv", 1, 61)
+    note(tmp_path, "artifacts/quick/checkpoints/p50.causal_dq.s0.paper.json", 0.1, 90)
+    note(tmp_path, "artifacts/quick/runs/p50.greedy.csv", 0, 60)
     note(tmp_path, "artifacts/paper/runs/p50.greedy.csv", 0, 60)
     assert end_to_end(tmp_path, 2) == []  # there is no report yet
     note(tmp_path, "results/quick/report.html", 100, 120)

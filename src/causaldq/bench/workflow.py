@@ -119,20 +119,20 @@ def end_to_end(records: Path, cores: int | None = None) -> list[Measurement]:
     A profile counts if it ran in one go to its end: no pause, and the report is there.
     """
     cores = cores or os.cpu_count() or 1
-    # A job's outputs share its start; each has an end of its own.
+    # By end: a job's outputs share it, while Snakemake notes the start of one after the other.
     jobs: dict[str, dict[float, float]] = {}
     finished = set()
     for output, record in _records(records):
         parts = Path(output).parts
         if len(parts) > 1 and parts[0] in ("artifacts", "results"):
-            ends = jobs.setdefault(parts[1], {})
+            starts = jobs.setdefault(parts[1], {})
             start, end = record["starttime"], record["endtime"]
-            ends[start] = max(end, ends.get(start, end))
+            starts[end] = min(start, starts.get(end, start))
             if parts[2:] == ("report.html",):
                 finished.add(parts[1])
     measured = []
     for profile, minutes in WHOLE_RUNS.items():
-        times = set(jobs.get(profile, {}).items())
+        times = {(start, end) for end, start in jobs.get(profile, {}).items()}
         if profile in finished and not _pauses(times):
             wall = max(end for _, end in times) - min(start for start, _ in times)
             idle = 1.0 - sum(end - start for start, end in times) / (cores * wall)
