@@ -30,6 +30,7 @@ from causaldq.lineage.records import (
     facts,
     place_of,
     same_command,
+    seed_of,
     write_record,
 )
 from causaldq.lineage.trace import as_data, trace
@@ -522,3 +523,19 @@ def test_nested_settings_are_compared_one_by_one() -> None:
     assert changed_settings(old, old) == {}
     many = {str(i): (0, 1) for i in range(5)}
     assert described(many) == "0: 0 → 1; 1: 0 → 1; 2: 0 → 1; and 2 more"
+
+
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        ({"seed": 3, "m": 2}, 3),
+        ({"networks": [{"seed": 5}, {"seed": 5}]}, 5),
+        ({"networks": [{"seed": 5}, {"seed": 6}]}, None),
+        ({"m": 2}, None),
+        (None, None),
+    ],
+)
+def test_the_seed_of_a_job_is_found_where_its_settings_have_it(
+    settings: dict[str, Any] | None, expected: int | None
+) -> None:
+    assert seed_of(settings) == expected

@@ -149,14 +149,13 @@ class Witness:
     def write(self, observed: Observed, status: int) -> None:
         inputs, outputs = self._files(observed)
         job = job_of(self.log)
-        seed = self.settings.get("seed") if isinstance(self.settings, dict) else None
         record = Record(
             job=job,
             rule=job.partition("/")[0],
             script=self.script.as_posix(),
             command=shlex.join(["python", *sys.argv]),
             settings=self.settings,
-            seed=seed if isinstance(seed, int) else None,
+            seed=seed_of(self.settings),
             inputs=inputs,
             outputs=outputs,
             code=CodeFacts(
@@ -221,6 +220,15 @@ def _texts(values: Iterable[Any]) -> Iterator[str]:
             yield from _texts(value)
         elif isinstance(value, str | Path):
             yield str(value)
+
+
+def seed_of(settings: Any) -> int | None:
+    """The seed of a job's settings, or the one that all its networks share."""
+    if not isinstance(settings, dict):
+        return None
+    seeds = {part.get("seed") for part in (settings, *settings.get("networks", []))} - {None}
+    found = next(iter(seeds), None)
+    return found if len(seeds) == 1 and isinstance(found, int) else None
 
 
 def _settings(arguments: argparse.Namespace) -> Any:

@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.tree import Tree
 
-from causaldq.lineage.records import Record
+from causaldq.lineage.records import Record, seed_of
 from causaldq.lineage.trace import Source, Step, Trace
 
 AT_MOST = 6
@@ -55,7 +55,8 @@ def few(found: Trace, names: list[str]) -> list[str]:
 
 def _lines(found: Trace, step: Step, full: bool) -> Iterator[str]:
     record = step.record
-    seed = f", seed {record.seed}" if record.seed is not None else ""
+    used = seed_of(record.settings)
+    seed = f", seed {used}" if used is not None else ""
     yield f"[bold]{escape(record.job)}[/bold]  {when(record)}"
     for name in few(found, step.files):
         mark = "[red]✗[/red]" if _bad(found, name) else "[green]✓[/green]"
