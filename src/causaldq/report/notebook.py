@@ -19,6 +19,16 @@ STYLE = (
 )
 """Outputs in line with the text, as the prompts beside them are left out, and within the page."""
 
+TEMPLATE = """{%- extends 'lab/index.html.j2' -%}
+{%- block data_png -%}
+<div class="jp-RenderedImage jp-OutputArea-output">
+<img alt="{{ (output | get_metadata('alt', 'image/png') or '') | escape_html }}"
+ src="data:image/png;base64,{{ output.data['image/png'] }}">
+</div>
+{%- endblock -%}
+"""
+"""The template of nbconvert, which leaves out what a picture says to those who cannot see it."""
+
 
 class FormulaRenderer(IPythonRenderer):
     """Markdown with LaTeX formulas turned into MathML."""
@@ -45,6 +55,7 @@ class PageExporter(HTMLExporter):
             mermaid_js_url="",
             **options,
         )
+        self.raw_template = TEMPLATE
 
     @pass_context
     def markdown2html(self, context: Context, source: str) -> str:
