@@ -19,6 +19,7 @@ LOOK = """(async () => {
   await new Promise((done) => setTimeout(done, 200));
   return {
     broken: pictures.filter((p) => !p.naturalWidth).map((p) => p.src.slice(0, 200)),
+    silent: pictures.filter((p) => !p.alt || p.alt.startsWith('No description')).length,
     pictures: pictures.length,
     links: [...new Set([...document.links].map((link) => link.href))],
     places: [...document.querySelectorAll('[id], a[name]')].map((e) => e.id || e.name),
@@ -104,6 +105,7 @@ def test_every_page_is_whole_and_keeps_to_itself(finished: Path, browser: Browse
     }
     looked = {page.stem: look(browser, page) for page in pages}
     assert {name: wrong for name, (_, wrong) in looked.items() if wrong} == {}
+    assert {name: seen["silent"] for name, (seen, _) in looked.items() if seen["silent"]} == {}
     for name in ("overview", "data", "graph", "training", "detection", "places", "causes"):
         assert looked[name][0]["pictures"] > 0, name
 

@@ -25,6 +25,8 @@ from clones import (
 pytestmark = pytest.mark.workflow
 
 CI = ("--config", "profile=ci")
+WITHOUT_PAGES = ("--omit-from", "notebook", *CI)
+"""All but what takes longest of the test profile, and holds no number of its own."""
 CONTRACT = [
     *("table", "setting", "p", "m", "k", "sigma", "delta", "delta_train", "method", "protocol"),
     *("n_rep", "n_seeds", "add", "se", "ci_low", "ci_high", "censored", "false_alarm", "limit"),
@@ -108,7 +110,7 @@ def test_a_second_run_does_nothing(finished: Path) -> None:
 
 def test_one_job_at_a_time_gives_the_same_bytes(finished: Path, tmp_path: Path) -> None:
     alone = make_clone(tmp_path / "clone")
-    snakemake(alone, "-j1", *CI)
+    snakemake(alone, "-j1", *WITHOUT_PAGES)
     assert differences(alone, finished) == []
 
 
@@ -118,7 +120,7 @@ def test_a_killed_run_goes_on_to_the_same_bytes(
 ) -> None:
     folder = make_clone(tmp_path / "clone")
     run = subprocess.Popen(
-        ["snakemake", "-j2", *CI],
+        ["snakemake", "-j2", *WITHOUT_PAGES],
         cwd=folder,
         env=environment(),
         start_new_session=True,
@@ -129,16 +131,17 @@ def test_a_killed_run_goes_on_to_the_same_bytes(
     wait_until(lambda: any(checkpoints.glob("*.partial.safetensors")), run)
     os.killpg(run.pid, how)
     run.wait(300)
-    done = snakemake(folder, "-j2", *CI)
+    done = snakemake(folder, "-j2", *WITHOUT_PAGES)
     assert "simulate" not in jobs(done.stdout), "what was finished is not done again"
     assert differences(folder, finished) == []
 
 
 def test_a_second_run_in_the_same_folder_is_refused(copy_of_finished: Path) -> None:
+    again = (*CI, "--forcerun", "train", "--", "delays")
     log = copy_of_finished / "logs/ci/train"
     shutil.rmtree(log)
     first = subprocess.Popen(
-        ["snakemake", "-j1", *CI, "--forcerun", "train"],
+        ["snakemake", "-j1", *again],
         cwd=copy_of_finished,
         env=environment(),
         stdout=subprocess.DEVNULL,
@@ -146,13 +149,13 @@ def test_a_second_run_in_the_same_folder_is_refused(copy_of_finished: Path) -> N
     )
     try:
         wait_until(log.exists, first)
-        second = snakemake(copy_of_finished, "-j1", *CI, "--forcerun", "train", check=False)
+        second = snakemake(copy_of_finished, "-j1", *again, check=False)
     finally:
         first.wait(120)
     assert second.returncode != 0
     assert "another run is at work in this folder" in second.stdout
     assert first.returncode == 0
-    assert "Nothing to be done" in snakemake(copy_of_finished, "-j1", *CI).stdout
+    assert "Nothing to be done" in snakemake(copy_of_finished, "-j1", *CI, "--", "delays").stdout
 
 
 def test_a_setting_re_runs_what_depends_on_it(finished: Path) -> None:
