@@ -148,6 +148,13 @@ class Tidy:
         own = self.table(self.config.scenarios[scenario].table)
         return own[own["scenario"] == scenario]
 
+    def size(self, scenario: str) -> str:
+        """How large a scenario is, in words; its sensors alone if nothing was measured in it."""
+        cells = self.cells(scenario)
+        if cells.empty:
+            return f"$m={self.config.scenarios[scenario].m}$ sensors"
+        return tables.size(cells.iloc[0])
+
     def events_of(self, scenario: str) -> pd.DataFrame:
         return self.events[self.events["scenario"] == scenario]
 
@@ -176,6 +183,8 @@ class Figure:
     """Of the caption there."""
     draw: Callable[[Tidy], Any]
     caption: Callable[[Tidy], str]
+    height: float = 0.85
+    """Of a page, at most."""
 
     @property
     def of_delays(self) -> bool:
@@ -359,11 +368,14 @@ def _showcase_figures(plan: Plan) -> list[Figure]:
 
         return drawn
 
+    calibration = plan.config.calibration
+    steps = calibration.arl0 * calibration.horizon_factor
     captions = {
         "watch": "Where each method points its sensors in one replication: a mark is a reading, red"
         " where the stream is shifted. The line is the change, the triangle the alarm.",
-        "tradeoff": "Delay against the number of steps to a false alarm, fair protocol, with 95\\%"
-        " intervals: the order of methods need not be the same everywhere.",
+        "tradeoff": "Delay against the number of steps to a false alarm that limits are set for,"
+        f" fair protocol, with 95\\% intervals. Paths to set limits end after {steps:g} steps: for"
+        " longer runs, limits rest on the rate of alarms up to there.",
         "places": "The same networks with the shift in the places they were trained on and"
         " anywhere, at limits of one run length. Lines: mean over seeds; dots: seeds.",
     }
@@ -375,7 +387,7 @@ def _showcase_figures(plan: Plan) -> list[Figure]:
         for name in names
     ]
     if any(plan.shared_network(run) for run in plan.showcase_runs()):
-        scenario = str(plan.config.report.showcase).replace("_", " ")
+        scenario = plain(str(plan.config.report.showcase))
         found.append(
             Figure(
                 "looks",
@@ -386,6 +398,11 @@ def _showcase_figures(plan: Plan) -> list[Figure]:
             )
         )
     return found
+
+
+def plain(name: str) -> str:
+    """The name of a scenario in a sentence."""
+    return name.replace("_", " ")
 
 
 def table_name(table: str, scenario: str) -> str:
@@ -426,11 +443,13 @@ def _delay_figure(scenario: str) -> Figure:
         several = rows["delta"].nunique() > 1
         return figures.delay_figure(rows) if several else figures.bar_figure(rows)
 
-    caption = (
-        f"Average detection delay, scenario {scenario.replace('_', ' ')}, with 95\\% bootstrap"
-        " intervals. Black: bounds, which know where the shift is."
-    )
-    return Figure(f"delay_{scenario}", "Delays", "delay", draw, lambda _: caption)
+    def caption(tidy: Tidy) -> str:
+        return (
+            f"Average detection delay with {tidy.size(scenario)} (scenario {plain(scenario)}), with"
+            " 95\\% bootstrap intervals. Black: bounds, which know where the shift is."
+        )
+
+    return Figure(f"delay_{scenario}", "Delays", "delay", draw, caption)
 
 
 def _event_table(scenario: str) -> Table:
@@ -438,7 +457,7 @@ def _event_table(scenario: str) -> Table:
         f"events_{scenario}",
         lambda t: t.events_of(scenario),
         lambda t: tables.event_table(t.events_of(scenario)),
-        lambda t: tables.event_caption(t.events_of(scenario)),
+        lambda t: tables.event_table_caption(t.events_of(scenario)),
     )
 
 
@@ -453,7 +472,7 @@ def _event_figure(scenario: str) -> Figure:
         "Delays",
         "events",
         draw,
-        lambda t: "Recorded faults at a glance. " + tables.event_caption(t.events_of(scenario)),
+        lambda t: tables.event_caption(t.events_of(scenario)),
     )
 
 
@@ -463,14 +482,16 @@ def _training_figure(scenario: str) -> Figure:
 
         return training_figure(tidy.curves_of(scenario))
 
-    caption = (
-        f"Training, scenario {scenario.replace('_', ' ')}: the paper's reward an episode, counted"
-        " alike for all agents whatever they are themselves rewarded for, and below it the share of"
-        " the shifted streams among those that the frozen network selects. Thick: mean over"
-        " training seeds, with a 95\\% band; thin: seeds. Dots: where each method's reward reaches"
-        " 95\\% of its final value."
-    )
-    return Figure(f"training_{scenario}", "Training", "training", draw, lambda _: caption)
+    def caption(tidy: Tidy) -> str:
+        return (
+            f"Training with {tidy.size(scenario)} (scenario {plain(scenario)}): the paper's reward"
+            " an episode, counted alike for all agents whatever they are themselves rewarded for,"
+            " and below it the share of the shifted streams among those that the frozen network"
+            " selects. Thick: mean over training seeds, with a 95\\% band; thin: seeds. Dots: where"
+            " each method's reward reaches 95\\% of its final value."
+        )
+
+    return Figure(f"training_{scenario}", "Training", "training", draw, caption)
 
 
 def _streams_figure(source: str, scenario: str) -> Figure:
@@ -480,7 +501,7 @@ def _streams_figure(source: str, scenario: str) -> Figure:
         return streams_figure(tidy.paths[tidy.paths["source"] == source])
 
     caption = (
-        f"Streams of {tables.escaped(source)}, scenario {scenario.replace('_', ' ')}, first"
+        f"Streams of {tables.escaped(source)}, scenario {plain(scenario)}, first"
         " replication: some that shift and some that do not, in in-control standard deviations."
         " Dotted: the change. Red: readings of a shifted stream. Black: its mean."
     )
@@ -499,7 +520,7 @@ def _graph_figure(source: str) -> Figure:
         rows = tidy.edges[tidy.edges["source"] == source]
         return f"Causal graph of {tables.escaped(source)}. {graph_caption(rows)}"
 
-    return Figure(f"graph_{source}", "Graphs", "graph", draw, caption)
+    return Figure(f"graph_{source}", "Graphs", "graph", draw, caption, height=0.4)
 
 
 def _propagation_tables(study: StudySettings) -> list[Table]:

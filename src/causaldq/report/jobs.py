@@ -93,7 +93,11 @@ def run_document(
             for table in shown.tables
         ],
         figures=[
-            {"name": figure.name, "caption": f"{figure.caption(results)} {note}"}
+            {
+                "name": figure.name,
+                "caption": f"{figure.caption(results)} {note}",
+                "height": figure.height,
+            }
             for figure in shown.figures
         ],
     )

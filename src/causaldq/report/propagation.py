@@ -21,8 +21,9 @@ from causaldq.propagation.summary import (
 from causaldq.report.labels import label
 
 CAPTION = (
-    "Shifts that flow from one cause to its effects, mean over random graphs with a 95\\% $t$"
-    " interval that includes the variance between them. Delay: steps to the alarm, every method at"
+    "Shifts that flow from one cause to its effects, $p={p}$ streams, $m={m}$ sensors: mean over"
+    " {graphs} random graphs of each density with a 95\\% $t$ interval that includes the variance"
+    " between them. Delay: steps to the alarm, every method at"
     " the same run length in control. Named: share of alarms at which the true cause is ranked"
     " first (among the first three) at the alarm, and first {later} steps later. Dense graphs have"
     " {dense:g} edges a stream, sparse ones {sparse:g}. Methods below the line have only the"
@@ -113,7 +114,14 @@ def _share(row: pd.Series) -> str:
 
 def caption(rows: pd.DataFrame, later: int) -> str:
     degrees = sorted(rows["expected_degree"].unique())
-    return CAPTION.format(later=later, dense=degrees[-1], sparse=degrees[0])
+    return CAPTION.format(
+        p=rows["p"].iloc[0],
+        m=rows["m"].iloc[0],
+        graphs=rows["graph"].nunique(),
+        later=later,
+        dense=degrees[-1],
+        sparse=degrees[0],
+    )
 
 
 COLUMNS = [

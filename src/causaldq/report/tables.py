@@ -80,13 +80,18 @@ def delay_cell(row: pd.Series) -> str:
     return text
 
 
+def size(cell: pd.Series) -> str:
+    """Streams, sensors and shifted streams; a flare shifts what it shifts."""
+    shifted = "" if cell["setting"] == "sfd" else f" and $k={cell['k']}$ shifted streams"
+    return f"$p={cell['p']}$ streams, $m={cell['m']}$ sensors{shifted}"
+
+
 def delay_caption(rows: pd.DataFrame, *, restart: bool) -> str:
     """A caption that can be read alone."""
     first = rows.iloc[0]
     seeds = int(rows["n_seeds"].max())
-    what = "" if first["setting"] == "sfd" else f" and $k={first['k']}$ shifted streams"
     return (
-        f"Average detection delay with $p={first['p']}$ streams, $m={first['m']}$ sensors{what};"
+        f"Average detection delay with {size(first)};"
         r" standard errors in parentheses, the paper's numbers in \textcolor{gray}{grey}. Data:"
         f" {escaped(first['source'])}. "
         f"{first['n_rep']} replications common to all methods, {seeds} training seeds; undetected"
@@ -104,56 +109,66 @@ def escaped(text: str) -> str:
 
 
 def event_table(rows: pd.DataFrame) -> str:
-    """Recorded events by methods: mean delay, and the share of runs that missed it."""
-    methods = list(rows["method"].unique())
+    """Methods by recorded events: mean delay, and what false alarms it cost."""
+    events = list(rows["event"].unique())
+    shortest = rows.groupby("event")["delay"].min()
+    titles = [escaped(_event_number(event)) for event in events]
     lines = [
-        r"\begin{tabular}{@{}l" + "r" * len(methods) + r"@{}}",
+        r"\begin{tabular}{@{}l" + r"@{\hspace{7pt}}r" * (len(events) + 2) + r"@{}}",
         r"\toprule",
-        " & ".join(["Event", *(label(method) for method in methods)]) + r" \\",
+        " & ".join(["Method", *titles, "false", r"ARL$_0$"]) + r" \\",
         r"\midrule",
     ]
-    for event, part in rows.groupby("event", sort=False):
-        by_method = part.set_index("method")
-        shortest = part["delay"].min()
-        cells = [_event_cell(by_method.loc[method], shortest) for method in methods]
-        lines.append(f"{event_label(str(event))} & {' & '.join(cells)} \\\\")
-    lines.append(r"\midrule")
-    totals = rows.groupby("method", sort=False)[["false_alarms", "in_control_steps"]].sum()
-    rates = 1000 * totals["false_alarms"] / totals["in_control_steps"]
-    cells = [f"{rates[method]:.1f}" for method in methods]
-    lines.append(f"False alarms in 1000 steps & {' & '.join(cells)} \\\\")
-    reached = rows.groupby("method", sort=False)["arl0"].first()
-    cells = [_run_length(reached[method]) for method in methods]
-    lines.append(rf"ARL$_0$, held-out rows & {' & '.join(cells)} \\")
+    for method, part in rows.groupby("method", sort=False):
+        by_event = part.set_index("event")
+        texts = [_event_cell(by_event.loc[event], shortest[event]) for event in events]
+        rate = 1000 * part["false_alarms"].sum() / part["in_control_steps"].sum()
+        texts += [f"{rate:.1f}", _run_length(part["arl0"].iloc[0])]
+        lines.append(f"{label(str(method))} & {' & '.join(texts)} \\\\")
     return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", ""])
 
 
 def event_label(event: str) -> str:
     """The event's number or name, and what is known of its origin."""
-    number = event.removeprefix("fault ")
+    number = _event_number(event)
     known = FAULTS.get(int(number)) if number.isdigit() else None
     return f"{number}: {known}" if known else event.capitalize()
 
 
+def _event_number(event: str) -> str:
+    return event.removeprefix("fault ")
+
+
 def _event_cell(row: pd.Series, shortest: float) -> str:
     if row["missed"] == 1:
-        return r"\textcolor{gray}{missed}"
+        return r"\textcolor{gray}{--}"
     text = f"{row['delay']:.0f}"
     if row["delay"] == shortest:
         text = rf"\textbf{{{text}}}"
-    return text if row["missed"] == 0 else rf"{text} {{\tiny {100 * row['missed']:.0f}\%}}"
+    return text if row["missed"] == 0 else rf"{text}\rlap{{$^*$}}"
 
 
 def event_caption(rows: pd.DataFrame) -> str:
+    """What a picture of recorded events shows."""
     first = rows.iloc[0]
     return (
         f"Recorded faults, $p={first['p']}$ streams, $m={first['m']}$ sensors; data:"
         f" {escaped(first['source'])}. Mean readings from the fault's onset to the alarm over"
-        f" {first['n_rep']} runs that begin at different rows before it; small percentages: runs"
-        " without an alarm while the recording lasts, which count with its whole length. Bold:"
-        " smallest mean, without a test, for the runs share one recording. Every method at the"
-        " limit that gives the same run length on blocks of in-control training rows; what it gives"
-        " on rows that no limit has seen stands below, with the false alarms before the faults."
+        f" {first['n_rep']} runs that begin at different rows before it; a run without an alarm"
+        " while the recording lasts counts with its whole length. Every method at the limit that"
+        " gives the same run length on blocks of in-control training rows."
+    )
+
+
+def event_table_caption(rows: pd.DataFrame) -> str:
+    """The same, with what only the table has."""
+    labels = [escaped(event_label(str(event))) for event in rows["event"].unique()]
+    return (
+        f"{event_caption(rows)} Star: some runs without an alarm; --: all of them. Bold: smallest"
+        " mean, without a test, for the runs share one recording. False: false alarms in 1000"
+        r" steps before the faults; ARL$_0$: run length on rows that no limit has seen. Faults: "
+        + "; ".join(labels)
+        + "."
     )
 
 

@@ -17,6 +17,7 @@ from causaldq.propagation.summary import (
     KNOWN,
     NO_GRAPH,
 )
+from causaldq.report.claims import claims_markdown, claims_summary
 from causaldq.report.labels import label
 
 ANYWHERE = ("causal_dq", "bayes_posterior", "causal_dq_eq", "non_causal_eq")
@@ -155,6 +156,9 @@ def filled(page: str, name: str, text: str) -> str:
 
 def readme_tables(page: str, results: Path, scenario: str) -> str:
     """The README with the tables that a folder of results gives."""
+    claims = pd.read_csv(results / "claims.csv")
+    shown = claims_markdown(claims[claims["headline"] == 1])
+    page = filled(page, "claims", f"{claims_summary(claims)[0]}\n\n{shown}")
     table = pd.read_csv(results / "add.csv")
     page = filled(page, "headline", headline(table[table["scenario"] == scenario]))
     rows, ratios = (
