@@ -390,6 +390,8 @@ class Plan:
         size = wanted.problems[problem]
         told = [(method, "truth") for method in wanted.told_truth]
         told += [(method, "rows") for method in wanted.told_rows]
+        if graph >= wanted.agent_graphs:
+            told = [(method, what) for method, what in told if method not in config.learned]
         return StudyJob(
             seed=config.seed,
             problem=problem,
