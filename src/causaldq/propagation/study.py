@@ -136,10 +136,9 @@ class Study:
         job = self.job
         steps = job.in_control_steps + job.horizon + job.later
         paths = self.model.in_control(job.replications, steps, self.rng("test"))
-        count = len(self.cells.mean) // job.replications
         return causes_at_alarm(
-            method, np.tile(paths, (count, 1, 1)), job.in_control_steps, self.cells.mean,
-            limit, job.later, self.rng(name, "test"),
+            method, paths, job.in_control_steps, self.cells.mean, limit, job.later,
+            self.rng(name, "test"),
         )  # fmt: skip
 
     def results(self) -> Iterator[dict[str, object]]:
