@@ -10,7 +10,8 @@ import pytest
 from causaldq.errors import DataError
 from causaldq.evaluation.training import epochs_to_final, summarise, verdict
 from causaldq.report.front_page import opening
-from causaldq.report.tables import delay_table, training_table
+from causaldq.report.paper_tables import sensitivity_rows
+from causaldq.report.tables import delay_table, event_table, event_table_caption, training_table
 from causaldq.report.text import SHOWN_ANYWHERE, filled, headline, readme_tables
 
 ROOT = Path(__file__).parents[2]
@@ -197,3 +198,44 @@ def test_what_the_readme_says_of_the_crossing_was_measured() -> None:
 def test_a_page_without_markers_is_refused() -> None:
     with pytest.raises(DataError, match="no place for headline"):
         filled("# A page\n", "headline", "text")
+
+
+def test_what_was_changed_stands_beside_what_was_not() -> None:
+    columns = ["setting", "p", "m", "k", "delta", "method", "protocol"]
+    plain = pd.DataFrame(
+        [
+            ("case_a", 50, 12, 10, 1.0, "greedy", "fair"),
+            ("case_b", 50, 12, 10, 1.0, "greedy", "fair"),
+            ("case_a", 50, 12, 10, 1.5, "greedy", "fair"),
+            ("case_a", 50, 12, 10, 1.0, "cusum", "fair"),
+            ("case_a", 10, 6, 5, 1.0, "greedy", "fair"),
+        ],
+        columns=columns,
+    )
+    changed = pd.DataFrame([("decay 0.05", 50, 12, 10, 1.0, "greedy", "fair")], columns=columns)
+    together = sensitivity_rows(changed, plain)
+    assert list(together["setting"]) == ["nothing changed", "decay 0.05"]
+    assert list(together["method"]) == ["greedy", "greedy"]
+
+
+def test_recorded_faults_stand_in_columns_and_missed_runs_are_marked() -> None:
+    def row(event: str, method: str, delay: float, missed: float) -> dict[str, object]:
+        return {
+            **{"event": event, "method": method, "delay": delay, "missed": missed},
+            **{"false_alarms": 3, "in_control_steps": 1500, "arl0": 80.4},
+            **{"p": 50, "m": 5, "n_rep": 20, "source": "tep_classic (package)"},
+        }
+
+    rows = pd.DataFrame(
+        [
+            *(row("fault 1", "greedy", 7.2, 0.0), row("fault 4", "greedy", 31.0, 0.1)),
+            *(row("fault 1", "random", 9.0, 0.0), row("fault 4", "random", 800.0, 1.0)),
+        ]
+    )
+    lines = event_table(rows).splitlines()
+    assert lines[2] == r"Method & 1 & 4 & false & ARL$_0$ \\"
+    assert lines[4] == r"Greedy & \textbf{7} & \textbf{31}\rlap{$^*$} & 2.0 & 80 \\"
+    assert lines[5] == r"Random & 9 & \textcolor{gray}{--} & 2.0 & 80 \\"
+    assert event_table_caption(rows).endswith(
+        "Faults: 1: A/C feed ratio, step; 4: reactor cooling water, step."
+    )

@@ -23,9 +23,11 @@ QUALITY_CAPTION = (
 )
 SENSITIVITY_CAPTION = (
     "Sensitivity at $p=50$, $m=12$, $k=10$, fair protocol: memory of the statistic, density of the"
-    " causal graph, and shifts that flow to the descendants of a shifted stream. Delay (standard"
-    " error); bold as in the other tables."
+    " causal graph, and shifts that flow to the descendants of a shifted stream, each changed"
+    " alone. First, for comparison, the same methods with nothing changed (decay {decay:g}), as in"
+    " the other tables. Delay (standard error); bold as there."
 )
+UNCHANGED = "nothing changed"
 HYPERPARAMETER_CAPTION = (
     r"Hyperparameters as used; the paper's in \textcolor{gray}{grey} where they differ. Below: what"
     " the paper leaves open or contradicts, and how it is settled here."
@@ -112,6 +114,14 @@ def quality_table(graphs: pd.DataFrame, delays: pd.DataFrame) -> str:
     return _tabular("lrrrrr", lines)
 
 
+def sensitivity_rows(changed: pd.DataFrame, noise_free: pd.DataFrame) -> pd.DataFrame:
+    """What was measured with one thing changed, after the same problem with nothing changed."""
+    same = noise_free["setting"] == "case_a"
+    for column in ("p", "m", "k", "delta", "method"):
+        same &= noise_free[column].isin(changed[column])
+    return pd.concat([noise_free[same].assign(setting=UNCHANGED), changed], ignore_index=True)
+
+
 def sensitivity_table(rows: pd.DataFrame) -> str:
     rows = rows[rows["protocol"] == "fair"]
     deltas = sorted(rows["delta"].unique())
@@ -157,7 +167,8 @@ def hyperparameter_table(config: Config, rows: pd.DataFrame) -> str:
             used, printed = row[column], row[f"published_{column}"]
             differs = str(used) != str(printed)
             cells.append(f"{used}" + (rf" \textcolor{{gray}}{{{printed}}}" if differs else ""))
-        name = str(row["setting"]).replace("_", " with ").replace("p", "$p=$")
+        size, _, more = str(row["setting"]).removeprefix("p").partition("_")
+        name = f"$p={size}$" + (f" with {more}" if more else "")
         lines.append(f"{name} & {' & '.join(cells)} \\\\")
     agent = config.agent
     facts = [
