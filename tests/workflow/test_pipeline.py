@@ -144,14 +144,18 @@ def test_a_second_run_in_the_same_folder_is_refused(copy_of_finished: Path) -> N
         ["snakemake", "-j1", *again],
         cwd=copy_of_finished,
         env=environment(),
+        start_new_session=True,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
     try:
         wait_until(log.exists, first)
+        # Held where it is, so that it cannot end before the second has begun.
+        os.killpg(first.pid, signal.SIGSTOP)
         second = snakemake(copy_of_finished, "-j1", *again, check=False)
     finally:
-        first.wait(120)
+        os.killpg(first.pid, signal.SIGCONT)
+        first.wait(300)
     assert second.returncode != 0
     assert "another run is at work in this folder" in second.stdout
     assert first.returncode == 0
