@@ -3,8 +3,7 @@
 from typing import ClassVar
 
 from causaldq.discovery.signatures import ParentSets, nothing_given
-from causaldq.methods.base import GraphNeed
-from causaldq.methods.causal_sr import CausalSr
+from causaldq.methods.causal_sr import CausalSr, GraphNeed
 
 
 class CausalSrCorrelation(CausalSr):

@@ -2,11 +2,10 @@
 
 from typing import ClassVar
 
-from causaldq.methods.base import GraphNeed
 from causaldq.methods.causal_dq_eq import CausalDqEq
 
 
 class NonCausalEq(CausalDqEq):
     """What learning gives without causal knowledge."""
 
-    graph: ClassVar[GraphNeed] = "none"
+    causal: ClassVar[bool] = False
