@@ -34,7 +34,8 @@ from causaldq.lineage.records import (
     write_record,
 )
 from causaldq.lineage.trace import as_data, trace
-from causaldq.lineage.verify import Finding, Verdict, prune, verify
+from causaldq.lineage.verify import MANY, Finding, Verdict, prune, verify
+from causaldq.lineage.verify import lines as verdict_lines
 
 STREAMS = "artifacts/ci/streams/s.npz"
 RUN = "artifacts/ci/runs/p.{}.csv"
@@ -155,6 +156,18 @@ def found(root: Path, jobs: list[PlannedJob], within: str | None = None) -> set[
 
 
 # --- verify ----------------------------------------------------------------------------
+
+
+def test_many_files_with_one_thing_wrong_are_told_in_one_line() -> None:
+    many = [Finding("missing", f"artifacts/ci/runs/{i}.csv", "gone") for i in range(MANY + 1)]
+    few = [
+        Finding("stale", "results/ci/add.csv", "old"),
+        Finding("stale", "results/ci/a.png", "old"),
+    ]
+    told = list(verdict_lines(Verdict("ci", 1, 99, [*many, *few], [])))
+    assert told[1] == f"  artifacts/ci/runs/, {MANY + 1} files: gone"
+    assert told[3:5] == ["  results/ci/add.csv: old", "  results/ci/a.png: old"]
+    assert told[-1] == f"ci: {MANY + 3} findings in 99 files"
 
 
 def test_a_good_tree_has_no_findings(run: Path) -> None:

@@ -226,13 +226,25 @@ REMEDIES = {
 }
 
 
+MANY = 5
+"""Files of a folder with one thing wrong that are told in one line; `--json` lists them all."""
+
+
 def lines(verdict: Verdict) -> Iterator[str]:
     """The verdict for people."""
     for kind, remedy in REMEDIES.items():
-        found = [finding for finding in verdict.findings if finding.kind == kind]
-        if found:
+        alike: dict[tuple[Path, str], list[str]] = {}
+        for finding in verdict.findings:
+            if finding.kind == kind:
+                place = Path(finding.file).parent, finding.why
+                alike.setdefault(place, []).append(finding.file)
+        if alike:
             yield f"{kind} ({remedy}):"
-            yield from (f"  {finding.file}: {finding.why}" for finding in found)
+        for (folder, why), files in alike.items():
+            if len(files) > MANY:
+                yield f"  {folder}/, {len(files)} files: {why}"
+            else:
+                yield from (f"  {file}: {why}" for file in files)
     if any(finding.why == NOT_ASKED_FOR for finding in verdict.findings):
         yield "`verify --prune` deletes what the current settings do not ask for."
     yield from (f"note: {note}" for note in verdict.notes)
