@@ -170,6 +170,13 @@ class Table:
     rows: Callable[[Tidy], pd.DataFrame]
     latex: Callable[[Tidy], str]
     caption: Callable[[Tidy], str]
+    source: str | None = None
+    """The tidy result that its rows are, where they do not say themselves what they are from."""
+
+    def twin(self, tidy: Tidy) -> pd.DataFrame:
+        """Its rows, each with the files that it comes from."""
+        rows = self.rows(tidy)
+        return rows if self.source is None else rows.assign(files=str(tidy.files[self.source]))
 
 
 @dataclass(frozen=True)
@@ -212,6 +219,7 @@ def catalogue(config: Config) -> Catalogue:
                 lambda t: t.comparison,
                 lambda t: claims.comparison_table(t.comparison),
                 lambda _: claims.COMPARISON_CAPTION,
+                source="comparison",
             )
         )
     for name in plan.evaluated():
@@ -242,6 +250,7 @@ def catalogue(config: Config) -> Catalogue:
                 lambda t: t.hyperparameters,
                 lambda t: paper_tables.hyperparameter_table(t.config, t.hyperparameters),
                 lambda _: paper_tables.HYPERPARAMETER_CAPTION,
+                source="hyperparameters",
             )
         )
     shown.figures.extend(_training_figure(name) for name in _with_curves(config, plan))
@@ -424,6 +433,7 @@ def _claim_table(part: str) -> Table:
         rows,
         lambda t: claims.claims_table(rows(t)),
         lambda _: claims.caption(part),
+        source="claims",
     )
 
 
@@ -554,6 +564,7 @@ def _named_table(config: Config, scenario: str) -> Table:
         lambda t: t.named(scenario),
         lambda t: propagation.named_table(t.named(scenario)),
         lambda t: propagation.named_caption(t.named(scenario), m),
+        source=f"named_{scenario}",
     )
 
 
@@ -594,4 +605,5 @@ def _theory_table(name: str) -> Table:
         rows,
         lambda t: theory.theory_table(theory.parts(t.theory)[name]),
         lambda _: theory.CAPTION,
+        source="theory",
     )

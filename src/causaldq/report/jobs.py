@@ -21,7 +21,7 @@ def run_tables(config: Config, tidy: list[Path], folder: Path, headline_file: Pa
     """LaTeX, a tidy twin for each table, and the headline table."""
     results = Tidy(config, tidy)
     for table in catalogue(config).tables:
-        write_csv(folder / f"{table.name}.csv", table.rows(results))
+        write_csv(folder / f"{table.name}.csv", table.twin(results))
         write_text(folder / f"{table.name}.tex", table.latex(results))
     text = headline(results.cells(headline_scenario(config)))
     if "claims" in results.files:
