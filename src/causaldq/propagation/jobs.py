@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pandas as pd
 
-from causaldq.evaluation.contributing import joined
 from causaldq.files import read_json, write_csv, write_json, write_rows
 from causaldq.propagation.example import example
 from causaldq.propagation.settings import StudyJob
@@ -23,10 +22,7 @@ def run_gather(
     graphs: list[Path], told: Path, confidence: float, output: Path, ratios: Path, shown: Path
 ) -> None:
     """One tidy table of all graphs, what follows from it, and one run to look at."""
-    parts = [pd.read_csv(path).assign(files=str(path)) for path in graphs]
-    rows = pd.concat(parts, ignore_index=True)
+    rows = pd.concat([pd.read_csv(path) for path in graphs], ignore_index=True)
     write_csv(output, rows)
-    by_problem = {name: joined(part["files"]) for name, part in rows.groupby("problem")}
-    found = compared(rows, confidence)
-    write_csv(ratios, found.assign(files=[by_problem[name] for name in found["problem"]]))
+    write_csv(ratios, compared(rows, confidence))
     write_json(shown, read_json(told))
