@@ -227,7 +227,7 @@ REMEDIES = {
 
 
 MANY = 5
-"""Files of a folder with one thing wrong that are told in one line; `--json` lists them all."""
+"""If more files of a folder have one thing wrong, one line tells; `--json` lists them all."""
 
 
 def lines(verdict: Verdict) -> Iterator[str]:

@@ -174,7 +174,7 @@ class Table:
     """The tidy result that its rows are, where they do not say themselves what they are from."""
 
     def twin(self, tidy: Tidy) -> pd.DataFrame:
-        """Its rows, each with the files that it comes from."""
+        """Its rows; where they do not name their files, with the tidy result that they are from."""
         rows = self.rows(tidy)
         return rows if self.source is None else rows.assign(files=str(tidy.files[self.source]))
 
