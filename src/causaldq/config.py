@@ -100,6 +100,10 @@ class ScenarioSettings(Settings):
         TrainingStudy | None, Field(description="networks trained to compare training itself")
     ] = None
 
+    def settings_in(self, table: str) -> list[str]:
+        """What its rows are called in a published table: by its setting in its own only."""
+        return [self.setting] if self.setting and table == self.table else list(self.cases)
+
 
 class CrossSettings(Settings):
     """Every policy with every statistic, so that nobody takes one for the other."""

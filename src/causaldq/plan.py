@@ -23,8 +23,6 @@ from causaldq.jobs.settings.monitor import (
 )
 from causaldq.jobs.settings.name_causes import NameCausesJob
 from causaldq.jobs.settings.possible_graphs import PossibleGraphsJob
-from causaldq.methods.causal_dq_eq import CausalDqEq
-from causaldq.methods.causal_sr import CausalSr
 from causaldq.methods.registry import FIELD, has_shared_network, index_methods, is_bound
 from causaldq.propagation.settings import Contestant, StudyJob
 from causaldq.setting import Protocol
@@ -104,7 +102,7 @@ class Plan:
         return EquivariantJob(
             seed=config.seed,
             network=network,
-            causal=issubclass(kind, CausalDqEq) and kind.causal,
+            causal=kind.graph != "none",
             training=config.equivariant,
             filter=config.baselines.bayes_posterior,
             statistic=config.statistic,
@@ -221,11 +219,7 @@ class Plan:
     def weighs_graphs(self, method: str) -> bool:
         """Whether a method is given several graphs."""
         kind = index_methods().get(method)
-        if kind is None:
-            return False
-        if issubclass(kind, CausalDqEq):
-            return kind.causal
-        return issubclass(kind, CausalSr) and kind.graph == "estimated"
+        return kind is not None and kind.graph == "estimated"
 
     def with_possible_graphs(self) -> list[str]:
         """Sources on which some method weighs graphs."""
@@ -396,6 +390,8 @@ class Plan:
         size = wanted.problems[problem]
         told = [(method, "truth") for method in wanted.told_truth]
         told += [(method, "rows") for method in wanted.told_rows]
+        if graph >= wanted.agent_graphs:
+            told = [(method, what) for method, what in told if method not in config.learned]
         return StudyJob(
             seed=config.seed,
             problem=problem,

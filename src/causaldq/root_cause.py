@@ -63,32 +63,43 @@ def causes_at_alarm(
     later: int,
     rng: np.random.Generator,
 ) -> Suspicions:
-    """Monitor paths (n, steps, p) that shift by `mean` (n, p) at the step `change`.
+    """Monitor paths (n, steps, p) that shift at the step `change` by `mean` (c n, p).
 
-    A run goes on `later` steps after its alarm, so the horizon ends as many before the paths.
+    Each path has c futures, which share its past; a block of n means is one of them. A run goes
+    on `later` steps after its alarm, so the horizon ends as many before the paths.
     """
-    n, steps, p = paths.shape
+    n, steps, _ = paths.shape
     horizon = steps - change - later
-    alarm_at = np.full(n, -1)
-    at_alarm, afterwards = np.full((n, p), np.nan), np.full((n, p), np.nan)
     running = np.arange(n)
     state = method.start(n, None, rng)
-    for t in range(steps):
-        values = paths[running, t] + (mean[running] if t >= change else 0.0)
+    for t in range(change):
+        state, _, value = step(method, state, paths[running, t], rng)
+        quiet = value <= limit
+        if not quiet.all():
+            state, running = state.take(quiet), running[quiet]
+
+    futures = len(mean) // n
+    state = state.take(np.tile(np.arange(len(running)), futures))
+    running = np.concatenate([future * n + running for future in range(futures)])
+    alarm_at = np.zeros(len(mean), dtype=np.int64)
+    alarm_at[running] = -1
+    at_alarm, afterwards = np.full(mean.shape, np.nan), np.full(mean.shape, np.nan)
+    for t in range(change, steps):
+        if len(running) == 0:
+            break
+        values = paths[running % n, t] + mean[running]
         state, _, value = step(method, state, values, rng)
-        since = max(t - change + 1, 0)
+        since = t - change + 1
         alarms = (value > limit) & (alarm_at[running] < 0)
         alarm_at[running[alarms]] = since
-        if since and alarms.any():
+        if alarms.any():
             at_alarm[running[alarms]] = suspicion(method, state.take(alarms))
         due = (alarm_at[running] > 0) & (alarm_at[running] + later == since)
         if due.any():
             afterwards[running[due]] = suspicion(method, state.take(due))
-        ended = due | (alarm_at[running] == 0) | ((alarm_at[running] < 0) & (since >= horizon))
+        ended = due | ((alarm_at[running] < 0) & (since >= horizon))
         if ended.any():
             state, running = state.take(~ended), running[~ended]
-        if len(running) == 0:
-            break
     false_alarm, censored = alarm_at == 0, alarm_at < 0
     delay = np.where(censored, horizon, alarm_at)
     return Suspicions(Delays(false_alarm, delay, censored), at_alarm, afterwards)

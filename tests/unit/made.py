@@ -57,5 +57,5 @@ def made(name: str, problem: Problem, **changed: Any) -> Method[Any]:
     options = {**DEFAULTS["baselines"].get(FAMILIES.get(name, name), {}), **changed}
     if issubclass(kind, CausalDqEq):
         settings = kind.options.model_validate(options)
-        return kind(problem, settings, made_network(causal=kind.causal))  # type: ignore[arg-type]
+        return kind(problem, settings, made_network(causal=kind.graph != "none"))  # type: ignore[arg-type]
     return build(kind, problem, options)

@@ -64,6 +64,17 @@ def test_effects_follow_their_causes(study: Study) -> None:
         np.testing.assert_allclose(cells.mean[row], settled, atol=1e-12)
 
 
+def test_agents_are_trained_on_the_first_graphs_only() -> None:
+    study = CONFIG.propagation
+    assert study is not None
+    few = CONFIG.model_copy(update={"propagation": study.model_copy(update={"agent_graphs": 1})})
+    first, second = (
+        {one.method for one in Plan(few).study_job(name).contestants} for name in ("p6.g0", "p6.g1")
+    )
+    assert first - second == {"causal_dq", "non_causal"}
+    assert not second - first
+
+
 def test_cells_share_their_causes(study: Study) -> None:
     """A larger shift is of the same streams; more causes include those of fewer."""
     cells, n = study.cells, study.job.replications

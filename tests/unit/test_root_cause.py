@@ -14,6 +14,7 @@ from causaldq.methods.base import Method, Problem
 from causaldq.methods.causal_sr import CausalSr, CausalSrSettings, CausalSrState
 from causaldq.monitor import delays, step
 from causaldq.root_cause import (
+    Suspicions,
     cause_ranks,
     causes_at_alarm,
     ranked_causes,
@@ -23,6 +24,7 @@ from causaldq.root_cause import (
 )
 from causaldq.statistic import StatisticSettings
 from causaldq.streams.model import StreamModel
+from causaldq.types import Floats
 
 SETTINGS = CausalSrSettings(
     deltas=[0.5, 1.0, 2.0], delta_prior=None, graph_free=0.0, prune=1e-4, order_seed=0
@@ -108,6 +110,27 @@ def test_suspicions_are_those_at_the_alarm_and_later(model: StreamModel, method:
         assert t < change + delay - 1 or value[0] > limit or t > change + delay - 1
     assert seen.at_alarm[0] == pytest.approx(posteriors[change + delay - 1])
     assert seen.later[0] == pytest.approx(posteriors[-1])
+
+
+def test_futures_share_a_past_and_nothing_else(model: StreamModel, method: CausalSr) -> None:
+    rng = np.random.default_rng(4)
+    paths = model.in_control(30, 20 + 40 + 5, rng)
+    one, other = model.total_effects()[:2]
+    means = [np.tile(one, (30, 1)), np.tile(2 * other, (30, 1))]
+
+    def seen(mean: Floats) -> Suspicions:
+        return causes_at_alarm(method, paths, 20, mean, 2.0, 5, np.random.default_rng(2))
+
+    together, apart = seen(np.concatenate(means)), [seen(mean) for mean in means]
+    assert 0 < apart[0].outcome.false_alarm.sum() < 30
+    for name in ("false_alarm", "delay", "censored"):
+        assert np.array_equal(
+            getattr(together.outcome, name),
+            np.concatenate([getattr(part.outcome, name) for part in apart]),
+        )
+    for name in ("at_alarm", "later"):
+        joined = np.concatenate([getattr(part, name) for part in apart])
+        np.testing.assert_allclose(getattr(together, name), joined, rtol=1e-9)
 
 
 def test_more_readings_name_the_cause_better(model: StreamModel, method: CausalSr) -> None:

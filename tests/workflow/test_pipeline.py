@@ -55,6 +55,15 @@ def wait_until(
         time.sleep(0.02)
 
 
+def test_every_table_has_a_twin_that_names_its_files(finished: Path) -> None:
+    tables = sorted((finished / "results/ci/tables").glob("*.tex"))
+    assert tables
+    for table in tables:
+        twin = pd.read_csv(table.with_suffix(".csv"))
+        named = {name for files in twin["files"] for name in files.split(";")}
+        assert [name for name in sorted(named) if not (finished / name).is_file()] == [], table.name
+
+
 def test_a_fresh_clone_gives_every_product(finished: Path) -> None:
     results = finished / "results" / "ci"
     for name in ("add.csv", "headline.md", "overview.html", "report.html"):

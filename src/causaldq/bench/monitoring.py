@@ -123,7 +123,8 @@ def built(name: str, problem: Problem, config: Config, settings: TrainingSetting
     p, rng = problem.p, generator(3, "bench", name)
     kind = index_methods().get(name)
     if kind is not None and issubclass(kind, CausalDqEq):
-        wanted = shapes(config.equivariant.hidden, causal=kind.causal)
+        causal = kind.graph != "none"
+        wanted = shapes(config.equivariant.hidden, causal=causal)
         weights = {
             part: np.asarray(rng.standard_normal(shape) / 10, np.float32)
             for part, shape in wanted.items()
@@ -131,7 +132,7 @@ def built(name: str, problem: Problem, config: Config, settings: TrainingSetting
         job = EquivariantJob(
             seed=0,
             network="bench",
-            causal=kind.causal,
+            causal=causal,
             training=config.equivariant,
             filter=config.baselines.bayes_posterior,
             statistic=config.statistic,

@@ -93,16 +93,25 @@ def _heard(link: Link, encoded: Array) -> Array:
     return np.stack([link @ run for run in encoded])
 
 
+def _times(values: Array, weights: Array) -> Array:
+    """Values (n, p, inputs) times weights (inputs, outputs), in one product for all n."""
+    n, p, inputs = values.shape
+    return np.asarray((values.reshape(n * p, inputs) @ weights).reshape(n, p, -1))
+
+
 def advantages(weights: Mapping[str, Array], seen: Seen, heard: Heard | None) -> Array:
     """A (n, p), what each stream is worth."""
-    encoded = np.maximum(seen.streams @ weights["encode"] + weights["encode_bias"], 0)
+    encoded = _times(seen.streams, weights["encode"])
+    encoded += weights["encode_bias"]
+    np.maximum(encoded, 0, out=encoded)
     pooled = np.concatenate([encoded.mean(axis=1), encoded.max(axis=1), seen.run], axis=1)
     context = np.maximum(pooled @ weights["pool"] + weights["pool_bias"], 0)
-    mixed = encoded @ weights["own"] + weights["mix_bias"]
-    mixed += (context @ weights["common"])[:, None, :]
+    mixed = _times(encoded, weights["own"])
+    mixed += (context @ weights["common"] + weights["mix_bias"])[:, None, :]
     if heard is not None:
         causes, effects = heard
-        mixed += _heard(causes, encoded) @ weights["causes"]
-        mixed += _heard(effects, encoded) @ weights["effects"]
-    trust = (np.maximum(mixed, 0) @ weights["trust"])[:, :, 0] + weights["trust_bias"]
+        mixed += _times(_heard(causes, encoded), weights["causes"])
+        mixed += _times(_heard(effects, encoded), weights["effects"])
+    np.maximum(mixed, 0, out=mixed)
+    trust = _times(mixed, weights["trust"])[:, :, 0] + weights["trust_bias"]
     return np.asarray(seen.worth * np.exp(np.clip(trust, -MOST, MOST)))

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from causaldq.config import Config
+from causaldq.evaluation.contributing import joined
 from causaldq.evaluation.statistics import among_best, estimate
 from causaldq.files import read_json
 from causaldq.jobs.settings.monitor import Cell
@@ -164,7 +165,7 @@ def aggregate_events(gathered: Gathered) -> pd.DataFrame:
                 "arl0": alarm["arl0"],
                 "source": gathered.facts[scenario.source]["label"],
                 "scenario": scenario_name,
-                "files": ";".join(str(gathered.files[name]) for name in names),
+                "files": joined(gathered.files[name] for name in names),
             }
         )
     return pd.DataFrame(rows, columns=EVENT_COLUMNS)
@@ -207,7 +208,7 @@ def _describe(
         "arl0_high": alarm["high"],
         "way_to_oracle": _way_to_oracle(delays, method),
         "source": gathered.facts[scenario.source]["label"],
-        "files": ";".join(str(gathered.files[name]) for name in names),
+        "files": joined(gathered.files[name] for name in names),
     }
 
 

@@ -40,7 +40,7 @@ def graph_table(
                 whole = read_json(summaries[plan.graph_of(name)])
                 row = {
                     "table": table,
-                    "setting": scenario.setting or scenario.cases[0],
+                    "setting": scenario.settings_in(table)[0],
                     "p": config.sources[scenario.source].p,
                     "m": scenario.m,
                     "k": scenario.k,

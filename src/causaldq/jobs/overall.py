@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from causaldq.config import Config
+from causaldq.evaluation.contributing import joined
 from causaldq.evaluation.overall import overall
 from causaldq.files import read_json, write_csv
 from causaldq.plan import Plan
@@ -35,8 +36,20 @@ def run_overall(
     columns = ["protocol", "event", "delta", "scenario"]
     delays = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=columns)
     by_scenario = {name: sizes[plan.source_of(name)] for name in config.scenarios}
-    write_csv(output, overall(config, delays, by_scenario))
-    write_csv(cross, crossing([pd.read_csv(path) for path in crossed]))
+    found = overall(config, delays, by_scenario)
+    used = [
+        [p for p in runs if _is_of(plan, p, row["scenario"], {row["method"], row["against"]})]
+        for _, row in found.iterrows()
+    ]
+    write_csv(output, found.assign(files=[joined(paths) for paths in used]))
+    table = crossing([pd.read_csv(path) for path in crossed])
+    by_policy = {path.stem: str(path) for path in crossed}
+    write_csv(cross, table.assign(files=[by_policy[name] for name in table["policy"]]))
+
+
+def _is_of(plan: Plan, path: Path, scenario: str, methods: set[str]) -> bool:
+    run = plan.runs[path.stem]
+    return run.scenario == scenario and run.method in methods
 
 
 def crossing(parts: list[pd.DataFrame]) -> pd.DataFrame:

@@ -9,7 +9,7 @@ once, and rows can be dropped (a run has alarmed) or repeated (one past, many fu
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
-from typing import Any, ClassVar, Generic, Self, TypeVar
+from typing import Any, ClassVar, Generic, Literal, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +18,8 @@ from causaldq.evaluation.calibration import CalibrationSettings, limit_for
 from causaldq.setting import Settings
 from causaldq.statistic import StatisticSettings
 from causaldq.types import Bools, Floats, Ints
+
+GraphNeed = Literal["estimated", "known", "none"]
 
 
 @dataclass(frozen=True)
@@ -100,6 +102,9 @@ class Method(ABC, Generic[S]):
 
     limit_depends_on_shift: ClassVar[bool] = False
     """True for a bound whose statistic knows the shift: it needs a limit for each."""
+
+    graph: ClassVar[GraphNeed] = "none"
+    """What `Problem.graphs` should hold for it."""
 
     publishes_run_length: ClassVar[bool] = False
     """True if the method's own publication sets its limit by simulation to a run length."""

@@ -14,7 +14,7 @@ from causaldq.equivariant.checkpoint import Equivariant, load_equivariant
 from causaldq.equivariant.features import conditional_variance, features
 from causaldq.equivariant.network import advantages, links
 from causaldq.errors import CheckpointError, ConfigError
-from causaldq.methods.base import Problem
+from causaldq.methods.base import GraphNeed, Problem
 from causaldq.methods.bayes_posterior import BayesPosterior, BayesPosteriorSettings, BayesState
 from causaldq.methods.information import TIE, most_informative
 from causaldq.types import Floats, Ints
@@ -23,8 +23,7 @@ from causaldq.types import Floats, Ints
 class CausalDqEq(BayesPosterior):
     """Reads the set of sensors that its Q-values ask for; alarms as the filter does."""
 
-    causal: ClassVar[bool] = True
-    """Streams hear from their causes and effects."""
+    graph: ClassVar[GraphNeed] = "estimated"
 
     def __init__(
         self, problem: Problem, settings: BayesPosteriorSettings, network: Equivariant
@@ -32,7 +31,7 @@ class CausalDqEq(BayesPosterior):
         super().__init__(problem, settings)
         self.weights = network.weights
         self.alone = conditional_variance(self.covariance)
-        self.heard = links(self.effects()) if self.causal else None
+        self.heard = links(self.effects()) if self.graph != "none" else None
 
     @classmethod
     def with_network(
@@ -40,7 +39,7 @@ class CausalDqEq(BayesPosterior):
     ) -> "CausalDqEq":
         """With a network from its file; refuses the other one's."""
         loaded = load_equivariant(network)
-        if loaded.job.causal != cls.causal:
+        if loaded.job.causal != (cls.graph != "none"):
             raise CheckpointError(f"{network} is not a network of {cls.__name__}; give its own")
         return cls(problem, settings, loaded)
 

@@ -17,7 +17,7 @@ the information expected of the next reading.
 """
 
 from dataclasses import dataclass
-from typing import Annotated, ClassVar, Literal, Self
+from typing import Annotated, ClassVar, Self
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -31,12 +31,10 @@ from causaldq.discovery.signatures import (
     parent_sets,
 )
 from causaldq.errors import ConfigError
-from causaldq.methods.base import Method, Problem, State, Truth
+from causaldq.methods.base import GraphNeed, Method, Problem, State, Truth
 from causaldq.methods.information import TIE, most_informative
 from causaldq.setting import Positive, Settings
 from causaldq.types import Bools, Floats, Ints
-
-GraphNeed = Literal["estimated", "known", "none"]
 
 
 class CausalSrSettings(Settings):
@@ -86,7 +84,6 @@ class CausalSr(Method[CausalSrState]):
     publishes_run_length: ClassVar[bool] = True
 
     graph: ClassVar[GraphNeed] = "estimated"
-    """What `Problem.graphs` should hold for it."""
 
     def __init__(self, problem: Problem, settings: CausalSrSettings) -> None:
         super().__init__(problem)

@@ -3,7 +3,8 @@
 from typing import ClassVar
 
 from causaldq.discovery.signatures import ParentSets, nothing_given
-from causaldq.methods.causal_sr import CausalSr, GraphNeed
+from causaldq.methods.base import GraphNeed
+from causaldq.methods.causal_sr import CausalSr
 
 
 class CausalSrCorrelation(CausalSr):

@@ -52,53 +52,66 @@ def picked_in_order(
     shown: Floats = weights.copy() if signatures is None else weights @ signatures**2
     variance = np.tile(np.diag(covariance), (n, 1))
     least = TIE * np.diag(covariance)
-    covariances, products = np.zeros((n, m, p)), np.zeros((n, m, p))
-    picked = np.zeros((n, m), dtype=np.int64)
+    kept = np.empty((n, 2, m, p))  # c and f of the rounds so far
+    covariances, products = kept[:, 0], kept[:, 1]
+    picked = np.empty((n, m), dtype=np.int64)
     taken = np.zeros((n, p), dtype=bool)
     size = -(-m // ROUNDS)
     for k in range(0, m, size):
         now = slice(k, min(k + size, m))
         gain = np.maximum(shown, 0.0) / np.maximum(variance, least) * noise
-        gain[taken] = -1.0
+        np.copyto(gain, -1.0, where=taken)
         z = _largest(gain, now.stop - k)
         picked[:, now] = z
         taken[rows, z] = True
         if now.stop == m:
             break
-        c_before, f_before = covariances[:, :k], products[:, :k]
-        c_at_z, f_at_z = (before[rows, :, z] for before in (c_before, f_before))
-        c = covariance[z] - c_at_z @ c_before
-        b = _products(weights, signatures, z) - c_at_z @ f_before - f_at_z @ c_before
+        at_z = kept[rows, :, :k, z]
+        known = at_z.reshape(n, 2 * z.shape[1], k) @ covariances[:, :k]
+        known = known.reshape(n, -1, 2, p)
+        c = covariance[z]
+        c -= known[:, :, 0]
+        b = _products(weights, signatures, z)
+        b -= known[:, :, 1]
+        b -= at_z[:, :, 0] @ products[:, :k]
         inverse = _inverse_factor(_columns(c, z), least[z])
-        c, b = inverse @ c, inverse @ b
-        f = b - (_columns(b, z) @ inverse.swapaxes(1, 2)) @ c / 2
+        times = np.multiply if size == 1 else np.matmul  # numbers, or matrices
+        c, f = times(inverse, c), times(inverse, b)
+        f -= times(times(_columns(f, z), inverse.swapaxes(1, 2)) / 2, c)
         covariances[:, now], products[:, now] = c, f
-        variance -= (c**2).sum(axis=1)
-        shown -= 2 * (c * f).sum(axis=1)
+        variance -= np.einsum("nbp,nbp->np", c, c)
+        shown -= 2 * np.einsum("nbp,nbp->np", c, f)
     return picked
 
 
 def _largest(gain: Floats, size: int) -> Ints:
-    """Places of the largest (n, size) of each row, largest first."""
-    if size == 1:
-        return np.asarray(gain.argmax(axis=1)[:, None])
-    places = np.argpartition(-gain, size - 1, axis=1)[:, :size]
-    order = np.argsort(-np.take_along_axis(gain, places, axis=1), axis=1)
-    return np.take_along_axis(places, order, axis=1)
+    """Places of the largest (n, size) of each row, largest first; the gain is used up.
+
+    There are few to find, and numpy finds a maximum much faster than it partitions.
+    """
+    rows = np.arange(len(gain))
+    places = np.empty((len(gain), size), dtype=np.int64)
+    for number in range(size):
+        places[:, number] = found = gain.argmax(axis=1)
+        gain[rows, found] = -np.inf
+    return places
 
 
 def _products(weights: Floats, signatures: Floats | None, z: Ints) -> Floats:
     """Rows z (n, b) of the weighted products of the signatures, (n, b, p)."""
     if signatures is None:
-        rows = np.zeros((*z.shape, weights.shape[1]))
-        np.put_along_axis(rows, z[:, :, None], np.take_along_axis(weights, z, axis=1)[..., None], 2)
+        n, p = weights.shape
+        rows = np.zeros((*z.shape, p))
+        at_z = weights.take(np.arange(0, n * p, p)[:, None] + z)
+        rows.reshape(-1)[np.arange(0, rows.size, p).reshape(z.shape) + z] = at_z
         return rows
     return np.asarray((weights[:, None, :] * signatures.T[z]) @ signatures)
 
 
 def _columns(matrices: Floats, z: Ints) -> Floats:
     """Columns z (n, b) of matrices (n, b, p)."""
-    return np.take_along_axis(matrices, z[:, None, :], axis=2)
+    n, b, p = matrices.shape
+    return matrices.take(np.arange(0, n * b * p, p).reshape(n, b, 1) + z[:, None, :])
 
 
 def _inverse_factor(block: Floats, least: Floats) -> Floats:

@@ -2,10 +2,11 @@
 
 from typing import ClassVar
 
+from causaldq.methods.base import GraphNeed
 from causaldq.methods.causal_dq_eq import CausalDqEq
 
 
 class NonCausalEq(CausalDqEq):
     """What learning gives without causal knowledge."""
 
-    causal: ClassVar[bool] = False
+    graph: ClassVar[GraphNeed] = "none"

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from causaldq.evaluation.contributing import joined
 from causaldq.files import read_json, write_csv, write_json, write_rows
 from causaldq.propagation.example import example
 from causaldq.propagation.settings import StudyJob
@@ -22,7 +23,10 @@ def run_gather(
     graphs: list[Path], told: Path, confidence: float, output: Path, ratios: Path, shown: Path
 ) -> None:
     """One tidy table of all graphs, what follows from it, and one run to look at."""
-    rows = pd.concat([pd.read_csv(path) for path in graphs], ignore_index=True)
+    parts = [pd.read_csv(path).assign(files=str(path)) for path in graphs]
+    rows = pd.concat(parts, ignore_index=True)
     write_csv(output, rows)
-    write_csv(ratios, compared(rows, confidence))
+    by_problem = {name: joined(part["files"]) for name, part in rows.groupby("problem")}
+    found = compared(rows, confidence)
+    write_csv(ratios, found.assign(files=[by_problem[name] for name in found["problem"]]))
     write_json(shown, read_json(told))

@@ -34,6 +34,9 @@ class StudySettings(Settings):
 
     problems: Annotated[dict[Name, Problem], Field(min_length=1)]
     graphs: Annotated[int, Field(ge=2, description="random graphs of each problem")]
+    agent_graphs: Annotated[
+        int, Field(ge=1, description="of them, on which the paper's agents are trained")
+    ]
     weight_low: Positive
     weight_high: Positive
     rows: Annotated[int, Field(ge=10, description="in-control rows that a graph is found from")]

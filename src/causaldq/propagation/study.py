@@ -17,8 +17,6 @@ from causaldq.evaluation.calibration import limit_at_most, limit_for
 from causaldq.methods.base import Method
 from causaldq.methods.base import Problem as Given
 from causaldq.methods.build import build, method_class
-from causaldq.methods.causal_dq_eq import CausalDqEq
-from causaldq.methods.causal_sr import CausalSr
 from causaldq.monitor import statistics
 from causaldq.progress import Reporter
 from causaldq.propagation.settings import Contestant, StudyJob
@@ -85,7 +83,7 @@ class Study:
         knows = contestant.told == "truth"
         covariance = self.model.covariance if knows else np.cov(self.model.rows, rowvar=False)
         graphs = None
-        if kind is not None and _wants_graphs(kind):
+        if kind is not None and kind.graph != "none":
             graphs = (self.model.effects != 0)[None] if knows else self.possible
         problem = Given(covariance, self.job.size.m, self.job.statistic, graphs)
         if kind is not None:
@@ -138,10 +136,9 @@ class Study:
         job = self.job
         steps = job.in_control_steps + job.horizon + job.later
         paths = self.model.in_control(job.replications, steps, self.rng("test"))
-        count = len(self.cells.mean) // job.replications
         return causes_at_alarm(
-            method, np.tile(paths, (count, 1, 1)), job.in_control_steps, self.cells.mean,
-            limit, job.later, self.rng(name, "test"),
+            method, paths, job.in_control_steps, self.cells.mean, limit, job.later,
+            self.rng(name, "test"),
         )  # fmt: skip
 
     def results(self) -> Iterator[dict[str, object]]:
@@ -188,9 +185,3 @@ class Study:
                 "later_top_3": then.top_3,
                 "later_mean_rank": then.mean_rank,
             }
-
-
-def _wants_graphs(kind: type[Method[Any]]) -> bool:
-    if issubclass(kind, CausalDqEq):
-        return kind.causal
-    return issubclass(kind, CausalSr) and kind.graph != "none"

@@ -56,7 +56,7 @@ def _measures(config: Config, name: str, scenario: ScenarioSettings, row: Row) -
         methods |= set(study.methods if study and "paper" in study.protocols else [])
     return (
         row["table"] in (scenario.table, *scenario.also)
-        and row["setting"] in ([scenario.setting] if scenario.setting else scenario.cases)
+        and row["setting"] in scenario.settings_in(row["table"])
         and row["m"] == scenario.m
         and _open_or(row["k"], [scenario.k])
         and _open_or(row["delta"], scenario.deltas)

@@ -29,8 +29,8 @@ CAPTION = (
     " {dense:g} edges a stream, sparse ones {sparse:g}. Methods below the line have only the"
     " in-control rows; those above know the covariance, and the root-cause mixture with the true"
     " graph, the controls after it and causal agents the graph. Causal DQ and non-causal DQ are"
-    " trained anew on every graph, on one cause at any place; the networks for any place were"
-    " trained once, on other problems, without such shifts."
+    " trained anew on each of the first {agents}, on one cause at any place; the networks for any"
+    " place were trained once, on other problems, without such shifts."
 )
 COMPARED_CAPTION = (
     "Delays where shifts flow onwards, as ratios: geometric mean over random graphs with its 95\\%"
@@ -118,6 +118,7 @@ def caption(rows: pd.DataFrame, later: int) -> str:
         p=rows["p"].iloc[0],
         m=rows["m"].iloc[0],
         graphs=rows["graph"].nunique(),
+        agents=rows[rows["method"] == AGENTS[0][0]]["graph"].nunique(),
         later=later,
         dense=degrees[-1],
         sparse=degrees[0],
