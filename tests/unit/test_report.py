@@ -1,6 +1,7 @@
 """Summaries and tables say what the numbers behind them say."""
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +10,8 @@ import pytest
 
 from causaldq.errors import DataError
 from causaldq.evaluation.training import epochs_to_final, summarise, verdict
+from causaldq.loading import load_config
+from causaldq.report.catalogue import Tidy, catalogue
 from causaldq.report.front_page import opening
 from causaldq.report.paper_tables import sensitivity_rows
 from causaldq.report.tables import delay_table, event_table, event_table_caption, training_table
@@ -193,6 +196,16 @@ def test_what_the_readme_says_of_the_crossing_was_measured() -> None:
     shown = overall[overall["scenario"].isin(SHOWN_ANYWHERE)]
     gains = 100 * (1 - shown[shown["method"] == "bayes_posterior"]["ratio"])
     assert f"by {gains.min():.0f} to {gains.max():.0f}%" in said
+
+
+def test_the_caption_of_a_problem_gives_its_size() -> None:
+    config = load_config(ROOT / "config", {"profile": "paper"})
+    tidy = Tidy(config, sorted((ROOT / "results/paper").glob("*.csv")))
+    kinds = {"delay", "training", "streams", "graph"}
+    figures = [figure for figure in catalogue(config).figures if figure.kind in kinds]
+    assert {figure.kind for figure in figures} == kinds
+    for figure in figures:
+        assert re.search(r"\$p=\d+\$ streams", figure.caption(tidy)), figure.name
 
 
 def test_a_page_without_markers_is_refused() -> None:

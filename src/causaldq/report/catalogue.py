@@ -513,12 +513,15 @@ def _streams_figure(source: str, scenario: str) -> Figure:
 
         return streams_figure(tidy.paths[tidy.paths["source"] == source])
 
-    caption = (
-        f"Streams of {tables.escaped(source)}, scenario {plain(scenario)}, first"
-        " replication: some that shift and some that do not, in in-control standard deviations."
-        " Dotted: the change. Red: readings of a shifted stream. Black: its mean."
-    )
-    return Figure(f"streams_{source}", "Data", "streams", draw, lambda _: caption)
+    def caption(tidy: Tidy) -> str:
+        return (
+            f"Streams of {tables.escaped(source)} in a problem with {tidy.size(scenario)} (scenario"
+            f" {plain(scenario)}), first replication: some that shift and some that do not, in"
+            " in-control standard deviations. Dotted: the change. Red: readings of a shifted"
+            " stream. Black: its mean."
+        )
+
+    return Figure(f"streams_{source}", "Data", "streams", draw, caption)
 
 
 def _graph_figure(source: str) -> Figure:

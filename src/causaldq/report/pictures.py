@@ -94,6 +94,8 @@ def graph_caption(rows: pd.DataFrame) -> str:
     )
     unknown = "The true graph is not known: shown is what was found."
     text = unknown if rows["kind"].isin(edge.UNJUDGED).all() else known
+    if not rows.empty:
+        text = f"$p={rows['p'].iloc[0]}$ streams. {text}"
     if (rows["p"] > MOST_DRAWN).any():
         text += " A mark is an edge from the stream of its row to that of its column."
     return text
