@@ -481,6 +481,19 @@ def test_a_good_graph_is_one_above_the_threshold(plant: Plant) -> None:
     assert [piece.outcome for piece in judged.pieces] == ["missing"]
 
 
+def test_a_network_of_both_tables_of_graphs_is_judged_once(plant: Plant) -> None:
+    rows = quality(standard=16.0, non_causal=14.0)
+    rows += cell({"causal_dq": 10.0, "non_causal": 20.0}, {"causal_dq"})
+    found = graphs(standard=0.5)
+    again = found[found["setting"] == "standard"].assign(table="graph_metrics", setting="case_a")
+    once, twice = (
+        JUDGES["good_enough"](plant(rows, graphs=shown), tpr=0.4, least=0.05)
+        for shown in (found, pd.concat([found, again]))
+    )
+    assert len(once.pieces) > 1
+    assert twice == once
+
+
 def test_graphs_are_held_to_the_rates_claimed(plant: Plant) -> None:
     tidy = plant(graphs=graphs())
     judged = JUDGES["accurate"](tidy, p=10, tpr=0.6, fdr=0.3)
