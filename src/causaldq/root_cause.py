@@ -73,6 +73,8 @@ def causes_at_alarm(
     running = np.arange(n)
     state = method.start(n, None, rng)
     for t in range(change):
+        if len(running) == 0:
+            break
         state, _, value = step(method, state, paths[running, t], rng)
         quiet = value <= limit
         if not quiet.all():

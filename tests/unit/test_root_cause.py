@@ -133,6 +133,16 @@ def test_futures_share_a_past_and_nothing_else(model: StreamModel, method: Causa
         np.testing.assert_allclose(getattr(together, name), joined, rtol=1e-9)
 
 
+def test_runs_that_all_alarm_before_the_change_end_there(model: StreamModel) -> None:
+    filtering: Method[Any] = made("bayes_posterior", Problem(model.covariance, M, STATISTIC))
+    paths = model.in_control(4, 20 + 40 + 5, np.random.default_rng(4))
+    rng = np.random.default_rng(2)
+    seen = causes_at_alarm(filtering, paths, 20, np.ones((8, P)), -np.inf, 5, rng)
+    assert seen.outcome.false_alarm.tolist() == [True] * 8
+    assert np.isnan(seen.at_alarm).all()
+    assert np.isnan(seen.later).all()
+
+
 def test_more_readings_name_the_cause_better(model: StreamModel, method: CausalSr) -> None:
     """And both better than chance, which is one in six."""
     n, limit, later = 400, 2.5, 20
