@@ -14,7 +14,13 @@ from causaldq.loading import load_config
 from causaldq.report.catalogue import Tidy, catalogue
 from causaldq.report.front_page import opening
 from causaldq.report.paper_tables import sensitivity_rows
-from causaldq.report.tables import delay_table, event_table, event_table_caption, training_table
+from causaldq.report.tables import (
+    delay_caption,
+    delay_table,
+    event_table,
+    event_table_caption,
+    training_table,
+)
 from causaldq.report.text import SHOWN_ANYWHERE, filled, headline, readme_tables
 
 ROOT = Path(__file__).parents[2]
@@ -206,6 +212,14 @@ def test_the_caption_of_a_problem_gives_its_size() -> None:
     assert {figure.kind for figure in figures} == kinds
     for figure in figures:
         assert re.search(r"\$p=\d+\$ streams", figure.caption(tidy)), figure.name
+
+
+@pytest.mark.parametrize(("scenario", "told"), [("unseen_p30", True), ("unseen_p200", False)])
+def test_a_caption_explains_percentages_where_there_are_some(scenario: str, told: bool) -> None:
+    add = pd.read_csv(ROOT / "results/paper/add.csv")
+    rows = add[add["scenario"] == scenario]
+    assert ("random" in set(rows["method"])) == told
+    assert ("Small percentages" in delay_caption(rows, restart=False)) == told
 
 
 def test_a_page_without_markers_is_refused() -> None:

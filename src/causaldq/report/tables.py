@@ -90,6 +90,12 @@ def delay_caption(rows: pd.DataFrame, *, restart: bool) -> str:
     """A caption that can be read alone."""
     first = rows.iloc[0]
     seeds = int(rows["n_seeds"].max())
+    gained = (
+        r" Small percentages: how much of the way from random sensors (0\%) to the oracle set"
+        r" (100\%)."
+        if rows["way_to_oracle"].notna().any()
+        else ""
+    )
     return (
         f"Average detection delay with {size(first)};"
         r" standard errors in parentheses, the paper's numbers in \textcolor{gray}{grey}. Data:"
@@ -98,8 +104,7 @@ def delay_caption(rows: pd.DataFrame, *, restart: bool) -> str:
         " runs count as the horizon, runs with an alarm before the change"
         f" {'begin anew' if restart else 'are left out'} and are"
         r" counted under ``early''. ARL$_0$: steps to a false alarm, measured on fresh in-control"
-        " paths. Bold: shortest, or not distinguishable from it (paired tests, Holm). Small"
-        r" percentages: how much of the way from random sensors (0\%) to the oracle set (100\%)."
+        f" paths. Bold: shortest, or not distinguishable from it (paired tests, Holm).{gained}"
         " Bounds, which know where the shift is, stand below the line."
     )
 
