@@ -165,7 +165,7 @@ def _with_places(evidence: Evidence, streams: Ints) -> tuple[Evidence, Ints]:
         evidence = evidence.knowing(np.flatnonzero(is_known))
         place = (np.cumsum(is_known) - 1)[streams]
     q = len(evidence.known)
-    row = np.arange(0, n * q, q)[:, None] + place
+    row = q * np.arange(n)[:, None] + place
     return evidence, q * row[:, :, None] + place[:, None, :]
 
 

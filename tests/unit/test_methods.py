@@ -13,7 +13,7 @@ from causaldq.jobs.settings.monitor import CalibrateJob
 from causaldq.loading import load_config
 from causaldq.methods.base import Method, Problem, Truth
 from causaldq.methods.registry import index_methods
-from causaldq.monitor import delays, statistics
+from causaldq.monitor import delays, statistics, step
 from causaldq.seeds import generator
 from causaldq.shifts import shifted_streams
 from causaldq.streams.model import Records, StreamModel
@@ -81,6 +81,18 @@ def test_a_large_shift_is_found_sooner_than_a_small_one(name: str) -> None:
     truths = [Truth(shifted, mean) if is_bound else None for mean in means]
     small, large = delays(build(name), paths, 20, means, truths, limit, rng)
     assert large.delay[~large.false_alarm].mean() < 0.6 * small.delay[~small.false_alarm].mean()
+
+
+@pytest.mark.parametrize("name", index_methods())
+def test_a_step_of_no_runs_is_a_step(name: str) -> None:
+    """Whoever monitors need not ask whether a run is left."""
+    rng = generator(11, name, "nobody")
+    method = build(name)
+    state = method.start(0, truth_for(name, 0, rng), rng)
+    for _ in range(2):  # the second begins with a past
+        state, streams, value = step(method, state, np.empty((0, MODEL.p)), rng)
+        assert streams.shape[0] == 0
+        assert value.shape == (0,)
 
 
 def test_limits_for_recorded_streams_allow_for_their_memory(tmp_path: Path) -> None:

@@ -95,8 +95,8 @@ def _heard(link: Link, encoded: Array) -> Array:
 
 def _times(values: Array, weights: Array) -> Array:
     """Values (n, p, inputs) times weights (inputs, outputs), in one product for all n."""
-    n, p, inputs = values.shape
-    return np.asarray((values.reshape(n * p, inputs) @ weights).reshape(n, p, -1))
+    (n, p, inputs), outputs = values.shape, weights.shape[1]
+    return np.asarray((values.reshape(n * p, inputs) @ weights).reshape(n, p, outputs))
 
 
 def advantages(weights: Mapping[str, Array], seen: Seen, heard: Heard | None) -> Array:

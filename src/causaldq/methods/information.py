@@ -68,7 +68,7 @@ def picked_in_order(
             break
         at_z = kept[rows, :, :k, z]
         known = at_z.reshape(n, 2 * z.shape[1], k) @ covariances[:, :k]
-        known = known.reshape(n, -1, 2, p)
+        known = known.reshape(n, z.shape[1], 2, p)
         c = covariance[z]
         c -= known[:, :, 0]
         b = _products(weights, signatures, z)
