@@ -1,7 +1,7 @@
 """What all command-line scripts share: arguments, a log, a record, one-line errors, one thread.
 
 Import this before numpy or torch: results must not depend on how many threads a machine
-has, and a job's parallelism belongs to Snakemake.
+has, nor on how wide its vectors are, and a job's parallelism belongs to Snakemake.
 """
 
 import argparse
@@ -15,6 +15,17 @@ from typing import IO, TypeVar
 
 for _variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[_variable] = "1"
+
+# Wider vectors add in another order, and a trained network shows it. AVX2 is what all x86
+# processors of the last ten years have, and for matrices of this size as fast as AVX-512.
+_AVX2 = {
+    "ATEN_CPU_CAPABILITY": "avx2",
+    "MKL_ENABLE_INSTRUCTIONS": "AVX2",
+    "NPY_DISABLE_CPU_FEATURES": "X86_V4 AVX512_ICL AVX512_SPR",
+    "OPENBLAS_CORETYPE": "Haswell",
+}
+if (_processor := Path("/proc/cpuinfo")).exists() and " avx2 " in _processor.read_text():
+    os.environ.update(_AVX2)
 
 # A step of a method makes and frees arrays of a megabyte. glibc hands such memory back to the
 # kernel, which has to clear it again at the next step: up to a third of a job's time.

@@ -281,6 +281,7 @@ def host() -> dict[str, Any]:
     if numpy := sys.modules.get("numpy"):
         blas = numpy.show_config(mode="dicts")["Build Dependencies"]["blas"]
         found["blas"] = f"{blas.get('name')} {blas.get('version')}"
+        found["blas_kernels"] = os.environ.get("OPENBLAS_CORETYPE")
     if torch := sys.modules.get("torch"):
         found["torch"] = torch.__version__
         found["torch_instructions"] = torch.backends.cpu.get_cpu_capability()
