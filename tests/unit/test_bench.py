@@ -55,6 +55,9 @@ def test_whole_runs_are_read_from_snakemakes_records(tmp_path: Path) -> None:
     assert minutes.values == [2.0]
     # the two outputs of one job count once
     assert idle.values == [pytest.approx(1 - (90 + 60 + 20) / 240)]
+    # noted as begun while two were at work, which Snakemake does not do
+    note(tmp_path, "artifacts/quick/runs/p50.random.csv", 55, 65)
+    assert end_to_end(tmp_path, 2)[1].values == [pytest.approx(1 - (90 + 65 + 20) / 240)]
     note(tmp_path, "results/quick/report.html", 200, 220)
     assert end_to_end(tmp_path, 2) == []  # interrupted: nothing ran for more than a minute
 

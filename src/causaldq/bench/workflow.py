@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -135,12 +136,23 @@ def end_to_end(records: Path, cores: int | None = None) -> list[Measurement]:
         times = {(start, end) for end, start in jobs.get(profile, {}).items()}
         if profile in finished and not _pauses(times):
             wall = max(end for _, end in times) - min(start for start, _ in times)
-            idle = 1.0 - sum(end - start for start, end in times) / (cores * wall)
+            idle = 1.0 - _core_seconds(times, cores) / (cores * wall)
             target = Target("at most", minutes)
             measured.append(Measurement(f"{profile}, whole run", [wall / 60], "minutes", target))
             what = f"{profile}, share of {cores} cores' time without a job"
             measured.append(Measurement(what, [idle], target=Target("at most", 0.1)))
     return measured
+
+
+def _core_seconds(times: set[tuple[float, float]], cores: int) -> float:
+    """Time of jobs on cores. More jobs than cores are none: Snakemake notes an end after the
+    next start."""
+    changes = sorted([*((start, 1) for start, _ in times), *((end, -1) for _, end in times)])
+    taken, running = 0.0, 0
+    for (time, change), (later, _) in pairwise(changes):
+        running += change
+        taken += min(running, cores) * (later - time)
+    return taken
 
 
 def _pauses(times: set[tuple[float, float]], longest: float = 60.0) -> bool:
