@@ -17,7 +17,7 @@ from causaldq.evaluation.aggregate import COLUMNS
 from causaldq.evaluation.training import difference, summarise
 from causaldq.loading import load_config
 from causaldq.methods.registry import is_bound
-from causaldq.report.catalogue import Tidy, catalogue
+from causaldq.report.catalogue import catalogue
 from causaldq.report.claims import (
     claims_markdown,
     claims_summary,
@@ -34,6 +34,7 @@ from causaldq.report.judges import JUDGES
 from causaldq.report.judges.delays import share_interval
 from causaldq.report.judges.evidence import Judgement, count
 from causaldq.report.judges.training import combined
+from causaldq.report.tidy import Tidy
 from causaldq.theory.checks import CHECKS
 
 ROOT = Path(__file__).parents[2]

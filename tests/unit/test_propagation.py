@@ -22,7 +22,6 @@ from causaldq.propagation.example import example
 from causaldq.propagation.settings import StudyJob
 from causaldq.propagation.study import Study
 from causaldq.propagation.summary import BEST, compared, over_graphs
-from causaldq.report.catalogue import Tidy
 from causaldq.report.judges import JUDGES
 from causaldq.report.propagation import (
     compared_table,
@@ -31,6 +30,7 @@ from causaldq.report.propagation import (
     named_table,
     propagation_table,
 )
+from causaldq.report.tidy import Tidy
 
 ROOT = Path(__file__).parents[2]
 CONFIG = load_config(ROOT / "config", {"profile": "ci"})

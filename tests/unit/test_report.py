@@ -11,7 +11,7 @@ import pytest
 from causaldq.errors import DataError
 from causaldq.evaluation.training import epochs_to_final, summarise, verdict
 from causaldq.loading import load_config
-from causaldq.report.catalogue import Tidy, catalogue
+from causaldq.report.catalogue import catalogue
 from causaldq.report.front_page import opening
 from causaldq.report.paper_tables import sensitivity_rows
 from causaldq.report.tables import (
@@ -22,6 +22,7 @@ from causaldq.report.tables import (
     training_table,
 )
 from causaldq.report.text import SHOWN_ANYWHERE, filled, headline, readme_tables
+from causaldq.report.tidy import Tidy
 
 ROOT = Path(__file__).parents[2]
 

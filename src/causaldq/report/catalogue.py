@@ -5,161 +5,15 @@ The workflow asks for names and categories; the jobs make what is listed, from t
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from causaldq.config import Config
-from causaldq.errors import DataError
-from causaldq.files import read_json
 from causaldq.plan import Plan
 from causaldq.propagation.settings import StudySettings
 from causaldq.report import claims, overall, paper_tables, propagation, tables, theory
-
-
-class Tidy:
-    """Tidy results, by the names of their files; read when needed."""
-
-    def __init__(self, config: Config, files: list[Path]) -> None:
-        self.config = config
-        self.files = {path.stem: path for path in files}
-
-    def _path(self, name: str) -> Path:
-        if name not in self.files:
-            raise DataError(f"{name} is not among the results given: {', '.join(self.files)}")
-        return self.files[name]
-
-    @cached_property
-    def add(self) -> pd.DataFrame:
-        return pd.read_csv(self._path("add"))
-
-    @cached_property
-    def events(self) -> pd.DataFrame:
-        return pd.read_csv(self._path("events"))
-
-    @cached_property
-    def paths(self) -> pd.DataFrame:
-        return pd.read_csv(self._path("paths"))
-
-    @cached_property
-    def edges(self) -> pd.DataFrame:
-        return pd.read_csv(self._path("edges"))
-
-    @cached_property
-    def training(self) -> pd.DataFrame:
-        return pd.read_csv(self._path("training"))
-
-    @property
-    def training_shown(self) -> pd.DataFrame:
-        """Training of the scenarios that are drawn: not every network needs a line."""
-        drawn = _with_curves(self.config, Plan(self.config))
-        return self.training[self.training["scenario"].isin(drawn)]
-
-    @cached_property
-    def curves(self) -> pd.DataFrame:
-        return pd.read_csv(self._path("curves"))
-
-    @cached_property
-    def graphs(self) -> pd.DataFrame:
-        return pd.read_csv(self._path("graphs"))
-
-    @cached_property
-    def theory(self) -> list[dict[str, Any]]:
-        checks: list[dict[str, Any]] = read_json(self._path("theory"))
-        return checks
-
-    @cached_property
-    def theory_curves(self) -> pd.DataFrame:
-        return pd.read_csv(self._path("theory_curves"))
-
-    @cached_property
-    def watch(self) -> pd.DataFrame:
-        return pd.read_csv(self._path("watch"))
-
-    @cached_property
-    def tradeoff(self) -> pd.DataFrame:
-        return pd.read_csv(self._path("tradeoff"))
-
-    @cached_property
-    def overall(self) -> pd.DataFrame:
-        return pd.read_csv(self._path("overall"))
-
-    @cached_property
-    def cross(self) -> pd.DataFrame:
-        return pd.read_csv(self._path("cross"))
-
-    @cached_property
-    def looks(self) -> pd.DataFrame:
-        return pd.read_csv(self._path("looks"))
-
-    @cached_property
-    def places(self) -> pd.DataFrame:
-        return pd.read_csv(self._path("places"))
-
-    @cached_property
-    def propagation(self) -> pd.DataFrame:
-        return pd.read_csv(self._path("propagation"))
-
-    @cached_property
-    def propagation_compared(self) -> pd.DataFrame:
-        return pd.read_csv(self._path("propagation_compared"))
-
-    def named(self, scenario: str) -> pd.DataFrame:
-        """Whom methods accuse of recorded faults."""
-        return pd.read_csv(self._path(f"named_{scenario}"))
-
-    @cached_property
-    def root_cause(self) -> dict[str, Any]:
-        told: dict[str, Any] = read_json(self._path("root_cause"))
-        return told
-
-    @cached_property
-    def hyperparameters(self) -> pd.DataFrame:
-        published = pd.read_csv(self._path("hyperparameters"))
-        return paper_tables.hyperparameter_rows(self.config, published)
-
-    @cached_property
-    def published(self) -> pd.DataFrame:
-        return pd.read_csv(self._path("published"))
-
-    @cached_property
-    def claims(self) -> pd.DataFrame:
-        return pd.read_csv(self._path("claims"))
-
-    @cached_property
-    def comparison(self) -> pd.DataFrame:
-        return pd.read_csv(self._path("comparison"))
-
-    def table_name(self, table: str, scenario: str) -> str:
-        """Name of the table that shows a scenario's cells."""
-        return table_name(table, scenario)
-
-    def table(self, name: str) -> pd.DataFrame:
-        """Cells that belong to one of the paper's tables."""
-        return self.add[self.add["table"] == name]
-
-    def graph_table(self, name: str) -> pd.DataFrame:
-        return self.graphs[self.graphs["table"] == name]
-
-    def cells(self, scenario: str) -> pd.DataFrame:
-        """Cells of a scenario in its own table."""
-        own = self.table(self.config.scenarios[scenario].table)
-        return own[own["scenario"] == scenario]
-
-    def size(self, scenario: str) -> str:
-        """How large a scenario is, in words; its sensors alone if nothing was measured in it."""
-        cells = self.cells(scenario)
-        if cells.empty:
-            return f"$m={self.config.scenarios[scenario].m}$ sensors"
-        return tables.size(cells.iloc[0])
-
-    def events_of(self, scenario: str) -> pd.DataFrame:
-        return self.events[self.events["scenario"] == scenario]
-
-    def curves_of(self, scenario: str) -> pd.DataFrame:
-        return self.curves[self.curves["scenario"] == scenario]
+from causaldq.report.tidy import TOGETHER, Tidy, table_name
 
 
 @dataclass(frozen=True)
@@ -234,7 +88,7 @@ def catalogue(config: Config) -> Catalogue:
             Table(
                 "training",
                 lambda t: t.training,
-                lambda t: tables.training_table(t.training_shown),
+                lambda t: tables.training_table(training_shown(t)),
                 lambda _: tables.TRAINING_CAPTION,
             )
         )
@@ -320,8 +174,6 @@ def headline_scenario(config: Config) -> str:
     return config.report.showcase or Plan(config).evaluated()[0]
 
 
-TOGETHER = ("train_test", "graph_metrics", "graph_quality", "sensitivity")
-"""Tables whose scenarios are shown together."""
 TABLES_OF_THE_PAPER = ("noise_free", "noise", "extreme", "tep", "sfd", *TOGETHER)
 WITH_CURVES = ("noise_free", "tep", "sfd")
 """Tables whose training the paper draws; own data are drawn as well."""
@@ -371,6 +223,12 @@ def _with_curves(config: Config, plan: Plan) -> list[str]:
     return sorted(found.values())
 
 
+def training_shown(tidy: Tidy) -> pd.DataFrame:
+    """Training of the scenarios that are drawn: not every network needs a line."""
+    drawn = _with_curves(tidy.config, Plan(tidy.config))
+    return tidy.training[tidy.training["scenario"].isin(drawn)]
+
+
 def _showcase_figures(plan: Plan) -> list[Figure]:
     def draw(name: str) -> Callable[[Tidy], Any]:
         def drawn(tidy: Tidy) -> Any:
@@ -415,13 +273,6 @@ def _showcase_figures(plan: Plan) -> list[Figure]:
 def plain(name: str) -> str:
     """The name of a scenario in a sentence."""
     return name.replace("_", " ")
-
-
-def table_name(table: str, scenario: str) -> str:
-    """Name of the table that shows a scenario's cells."""
-    if table in TOGETHER:
-        return table
-    return scenario if scenario.startswith(table) else f"{table}_{scenario}"
 
 
 def _claim_table(part: str) -> Table:

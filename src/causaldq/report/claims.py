@@ -3,7 +3,7 @@
 import inspect
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 import yaml
@@ -22,9 +22,7 @@ from causaldq.report.judges.evidence import (
     count,
 )
 from causaldq.report.labels import label
-
-if TYPE_CHECKING:
-    from causaldq.report.catalogue import Tidy
+from causaldq.report.tidy import Tidy
 
 PARTS = ("delays", "learning", "theory")
 PROTOCOLS = ("paper", "fair")
@@ -101,7 +99,7 @@ def _check_judge(where: str, name: str, parameters: dict[str, Any]) -> None:
         raise DataError(f"{where}: judge {name}: {error}") from None
 
 
-def judge(claims: list[dict[str, Any]], tidy: "Tidy") -> tuple[pd.DataFrame, pd.DataFrame]:
+def judge(claims: list[dict[str, Any]], tidy: Tidy) -> tuple[pd.DataFrame, pd.DataFrame]:
     """One row a claim, and one row for each cell that was looked at."""
     rows, cells = [], []
     for claim in claims:
@@ -170,7 +168,7 @@ def _named(protocol: str, text: str) -> str:
     return f"{label(protocol)}: {text}" if protocol else text
 
 
-def _by_checks(claim: dict[str, Any], tidy: "Tidy") -> dict[str, Any]:
+def _by_checks(claim: dict[str, Any], tidy: Tidy) -> dict[str, Any]:
     """A claim holds if every reading that is the paper's own (printed, in the proof, or used)
     does, and holds in part if some do. What a corrected reading reaches is told beside it.
     """

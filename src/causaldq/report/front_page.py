@@ -10,10 +10,11 @@ from nbconvert.filters.markdown_mistune import markdown2html_mistune
 
 from causaldq.config import Config
 from causaldq.evaluation.training import verdict
-from causaldq.report.catalogue import Catalogue, Tidy, catalogue, headline_scenario
+from causaldq.report.catalogue import Catalogue, catalogue, headline_scenario, training_shown
 from causaldq.report.claims import PROTOCOLS, tally, verdict_words
 from causaldq.report.labels import label
 from causaldq.report.text import headline
+from causaldq.report.tidy import Tidy
 
 TIDY = {
     "add.csv": "every measured delay, with the published one beside it",
@@ -54,7 +55,7 @@ def front_page(
         scenario=headline_scenario(config),
         table=_html(headline(tidy.cells(headline_scenario(config)))),
         claims=_claims(tidy) if has_claims else None,
-        findings=verdict(tidy.training_shown) if "training" in tidy.files else [],
+        findings=verdict(training_shown(tidy)) if "training" in tidy.files else [],
         tidy={name: text for name, text in TIDY.items() if Path(name).stem in tidy.files},
         tables=[table.name for table in shown.tables],
     )

@@ -10,11 +10,12 @@ from causaldq.errors import DataError
 from causaldq.evaluation.graphs import COLUMNS as GRAPH_COLUMNS
 from causaldq.evaluation.training import verdict
 from causaldq.files import write_csv, write_text
-from causaldq.report.catalogue import Tidy, catalogue, headline_scenario
+from causaldq.report.catalogue import catalogue, headline_scenario, training_shown
 from causaldq.report.claims import claims_summary, compare_approaches, judge, latex, read_claims
 from causaldq.report.gaps import gaps, promised
 from causaldq.report.text import headline
 from causaldq.report.theory import counterexamples
+from causaldq.report.tidy import Tidy
 
 
 def run_tables(config: Config, tidy: list[Path], folder: Path, headline_file: Path) -> None:
@@ -27,7 +28,7 @@ def run_tables(config: Config, tidy: list[Path], folder: Path, headline_file: Pa
     if "claims" in results.files:
         text += "\n" + "\n".join(f"- {line}" for line in claims_summary(results.claims)) + "\n"
     if "training" in results.files:
-        text += "\n" + "\n".join(f"- {line}" for line in verdict(results.training_shown)) + "\n"
+        text += "\n" + "\n".join(f"- {line}" for line in verdict(training_shown(results))) + "\n"
     write_text(headline_file, text)
 
 
@@ -79,7 +80,7 @@ def run_document(
     shown = catalogue(config)
     note = config.report.note
     has_training = "training" in results.files
-    findings = verdict(results.training_shown) if has_training else []
+    findings = verdict(training_shown(results)) if has_training else []
     holds = claims_summary(results.claims) if "claims" in results.files else []
     source = render(
         "document.tex",

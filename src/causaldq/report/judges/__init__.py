@@ -5,18 +5,15 @@ follows from the counts. A new judge is a function in one of these files and a l
 """
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from causaldq.report.judges import delays, graphs, printed, propagation, training
 from causaldq.report.judges.evidence import Judgement, Piece
-
-if TYPE_CHECKING:
-    from causaldq.report.catalogue import Tidy
+from causaldq.report.tidy import Tidy
 
 Judge = Callable[..., Judgement]
 
 
-def untested(_: "Tidy", *, because: str) -> Judgement:
+def untested(_: Tidy, *, because: str) -> Judgement:
     """A claim that this project does not put to the test."""
     return Judgement([Piece("", "missing", because)], notes={"": because})
 

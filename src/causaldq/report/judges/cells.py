@@ -3,16 +3,14 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 
 from causaldq.methods.registry import is_bound
 from causaldq.report.judges.evidence import Outcome, Piece
 from causaldq.report.labels import label
-
-if TYPE_CHECKING:
-    from causaldq.report.catalogue import Tidy
+from causaldq.report.tidy import Tidy, table_name
 
 Row = dict[str, Any]
 KEYS = ("sigma", "setting", "m", "k", "delta", "delta_train")
@@ -63,7 +61,7 @@ class Seen:
 
 
 def published_cells(
-    tidy: "Tidy",
+    tidy: Tidy,
     tables: Iterable[str],
     deltas: list[float] | None = None,
     settings: list[str] | None = None,
@@ -78,7 +76,7 @@ def published_cells(
     return rows[rows["delta"] != 0] if deltas is None else rows[rows["delta"].isin(deltas)]
 
 
-def beside(tidy: "Tidy", cell: pd.Series, protocol: str) -> Seen:
+def beside(tidy: Tidy, cell: pd.Series, protocol: str) -> Seen:
     """Our cell beside a published one; what the paper leaves open agrees with anything.
 
     Two scenarios may measure the same cell: the first counts, they are not mixed.
@@ -90,13 +88,13 @@ def beside(tidy: "Tidy", cell: pd.Series, protocol: str) -> Seen:
     for key, rows in found:
         if all(pd.isna(want) or want == have for want, have in zip(wanted, key, strict=True)):
             scenario = next(iter(rows.values()))["scenario"]
-            name = tidy.table_name(str(cell["table"]), scenario)
+            name = table_name(str(cell["table"]), scenario)
             return Seen(cell_label(cell), protocol, rows, name)
     return Seen(cell_label(cell), protocol, {}, "")
 
 
 @cache
-def _cells(tidy: "Tidy") -> dict[tuple[str, str], list[tuple[tuple[object, ...], dict[str, Row]]]]:
+def _cells(tidy: Tidy) -> dict[tuple[str, str], list[tuple[tuple[object, ...], dict[str, Row]]]]:
     """Our cells by table and protocol: what tells them apart, and their methods' rows."""
     found: dict[tuple[str, str], list[tuple[tuple[object, ...], dict[str, Row]]]] = {}
     for group, rows in tidy.add.groupby(["table", "protocol", "scenario", *KEYS], sort=False):
@@ -111,7 +109,7 @@ def by_method(rows: pd.DataFrame) -> dict[str, Row]:
     return {row["method"]: row for row in found}
 
 
-def all_beside(tidy: "Tidy", cells: pd.DataFrame) -> list[Seen]:
+def all_beside(tidy: Tidy, cells: pd.DataFrame) -> list[Seen]:
     """Our cells beside all published ones, under every protocol."""
     return [
         beside(tidy, cell, protocol)
@@ -120,7 +118,7 @@ def all_beside(tidy: "Tidy", cells: pd.DataFrame) -> list[Seen]:
     ]
 
 
-def cells_of(tidy: "Tidy", scenarios: Iterable[str]) -> list[Seen]:
+def cells_of(tidy: Tidy, scenarios: Iterable[str]) -> list[Seen]:
     """All our cells of some scenarios with a shift, whether or not the paper has them."""
     seen = []
     for name in scenarios:
@@ -128,7 +126,7 @@ def cells_of(tidy: "Tidy", scenarios: Iterable[str]) -> list[Seen]:
         rows = rows[rows["delta"] > 0]
         for key, part in rows.groupby(["protocol", "setting", "sigma", "delta"], sort=False):
             first = part.iloc[0]
-            shown = tidy.table_name(str(first["table"]), name)
+            shown = table_name(str(first["table"]), name)
             cell = f"{name}, {cell_label(first)}"
             seen.append(Seen(cell, str(key[0]), by_method(part), shown))
     return seen

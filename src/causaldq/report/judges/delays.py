@@ -1,7 +1,6 @@
 """Judges of claims about delays and alarms."""
 
 from collections import Counter
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -29,15 +28,13 @@ from causaldq.report.judges.evidence import (
     shortening,
 )
 from causaldq.report.labels import label
-
-if TYPE_CHECKING:
-    from causaldq.report.catalogue import Tidy
+from causaldq.report.tidy import Tidy, table_name
 
 OURS = "causal_dq"
 
 
 def shortest(
-    tidy: "Tidy",
+    tidy: Tidy,
     *,
     tables: list[str],
     deltas: list[float] | None = None,
@@ -105,7 +102,7 @@ def _standing(cells: list[Seen]) -> str:
 
 
 def shorter_than(
-    tidy: "Tidy",
+    tidy: Tidy,
     *,
     rival: str,
     least: float,
@@ -145,7 +142,7 @@ def compare(seen: Seen, first: str, second: str, least: float, confidence: float
     )
 
 
-def as_short_as(tidy: "Tidy", *, bound: str, margin: float, tables: list[str]) -> Judgement:
+def as_short_as(tidy: Tidy, *, bound: str, margin: float, tables: list[str]) -> Judgement:
     """Causal DQ comes within a margin of a bound."""
     pieces = []
     confidence = tidy.config.evaluation.confidence
@@ -161,7 +158,7 @@ def as_short_as(tidy: "Tidy", *, bound: str, margin: float, tables: list[str]) -
     return Judgement(pieces)
 
 
-def robust(tidy: "Tidy", *, table: str, margin: float) -> Judgement:
+def robust(tidy: Tidy, *, table: str, margin: float) -> Judgement:
     """Causal DQ's delay changes by less than a margin with the shift it was trained at."""
     cells = published_cells(tidy, [table])
     trained = sorted(cells["delta_train"].unique())
@@ -184,7 +181,7 @@ def robust(tidy: "Tidy", *, table: str, margin: float) -> Judgement:
     return Judgement(pieces)
 
 
-def lead_grows(tidy: "Tidy", *, table: str, smaller: float, larger: list[float]) -> Judgement:
+def lead_grows(tidy: Tidy, *, table: str, smaller: float, larger: list[float]) -> Judgement:
     """Causal DQ's relative lead over the best rival is wider for larger shifts."""
     quantile = float(ndtri(0.5 + tidy.config.evaluation.confidence / 2))
     pieces = []
@@ -224,7 +221,7 @@ def _lead(seen: Seen) -> tuple[float, float]:
 
 
 def undetected(
-    tidy: "Tidy",
+    tidy: Tidy,
     *,
     table: str,
     methods: list[str],
@@ -247,7 +244,7 @@ def undetected(
     return Judgement(pieces)
 
 
-def no_alarm(tidy: "Tidy", *, table: str) -> Judgement:
+def no_alarm(tidy: Tidy, *, table: str) -> Judgement:
     """Without a shift Causal DQ never alarms.
 
     Under the paper's limit alone: the fair one is set so that everyone does.
@@ -273,7 +270,7 @@ def no_alarm(tidy: "Tidy", *, table: str) -> Judgement:
     return Judgement(pieces, notes={"paper": note} if others else {})
 
 
-def nominal_limit(tidy: "Tidy", *, method: str, tables: list[str]) -> Judgement:
+def nominal_limit(tidy: Tidy, *, method: str, tables: list[str]) -> Judgement:
     """The nominal chi-square limit is exceeded as often as its level says.
 
     If it were exceeded in a share alpha of the in-control steps, at least alpha of the runs
@@ -300,14 +297,14 @@ def nominal_limit(tidy: "Tidy", *, method: str, tables: list[str]) -> Judgement:
                 f" change ({_percent(low)} to {_percent(high)}), due are {_percent(alpha)} or more;"
                 f" ARL0 {run_length(row['arl0'])}",
                 "paper",
-                tidy.table_name(str(row["table"]), str(row["scenario"])),
+                table_name(str(row["table"]), str(row["scenario"])),
             )
         )
     absent = Piece("the paper's limit", "missing", f"not in this profile: {label(method)}")
     return Judgement(pieces or [absent], unit="settings")
 
 
-def null_law(tidy: "Tidy", *, tables: list[str]) -> Judgement:
+def null_law(tidy: Tidy, *, tables: list[str]) -> Judgement:
     """With all streams read, the statistic has the chi-square law: as printed, and as run.
 
     The printed quadratic form has the law of chi-square over 2 - lambda once it is

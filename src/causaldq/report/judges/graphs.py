@@ -1,22 +1,19 @@
 """Judges of claims about the causal graph. They read graphs.csv, and delays beside it."""
 
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import pandas as pd
 
 from causaldq.report.judges.cells import Seen, beside, cells_of, delay_text, published_cells
 from causaldq.report.judges.delays import compare
 from causaldq.report.judges.evidence import Judgement, Outcome, Piece, of_gain, shortening
-
-if TYPE_CHECKING:
-    from causaldq.report.catalogue import Tidy
+from causaldq.report.tidy import Tidy
 
 OURS, PLAIN = "causal_dq", "non_causal"
 METRICS, QUALITY = "graph_metrics", "graph_quality"
 
 
-def accurate(tidy: "Tidy", *, p: int, tpr: float, fdr: float | None = None) -> Judgement:
+def accurate(tidy: Tidy, *, p: int, tpr: float, fdr: float | None = None) -> Judgement:
     """The graph of the selected streams has at least this TPR, and at most this FDR."""
     rows = _graphs(tidy, METRICS)
     pieces = []
@@ -36,7 +33,7 @@ def accurate(tidy: "Tidy", *, p: int, tpr: float, fdr: float | None = None) -> J
     return Judgement(pieces or [absent], unit="values")
 
 
-def better_is_faster(tidy: "Tidy", *, settings: list[str], least: float) -> Judgement:
+def better_is_faster(tidy: Tidy, *, settings: list[str], least: float) -> Judgement:
     """From the best graph to the worst, each gives a shorter delay than the next."""
     return Judgement(
         [
@@ -48,7 +45,7 @@ def better_is_faster(tidy: "Tidy", *, settings: list[str], least: float) -> Judg
     )
 
 
-def good_enough(tidy: "Tidy", *, tpr: float, least: float) -> Judgement:
+def good_enough(tidy: Tidy, *, tpr: float, least: float) -> Judgement:
     """With a TPR above this, Causal DQ is shorter than the non-causal agent.
 
     The graph's quality is that of the paper's protocol; delays count under both. The table of
@@ -68,7 +65,7 @@ def good_enough(tidy: "Tidy", *, tpr: float, least: float) -> Judgement:
     return Judgement(pieces or [absent])
 
 
-def too_poor(tidy: "Tidy", *, tpr: float, reference: str, least: float) -> Judgement:
+def too_poor(tidy: Tidy, *, tpr: float, reference: str, least: float) -> Judgement:
     """With a TPR below this, the delay is longer than with the graph of reference."""
     poor = _graphs(tidy, QUALITY)
     pieces = [
@@ -80,7 +77,7 @@ def too_poor(tidy: "Tidy", *, tpr: float, reference: str, least: float) -> Judge
     return Judgement(pieces or [absent])
 
 
-def _graphs(tidy: "Tidy", table: str) -> pd.DataFrame:
+def _graphs(tidy: Tidy, table: str) -> pd.DataFrame:
     """Rows of Causal DQ; none if there were no networks."""
     if "graphs" not in tidy.files:
         return pd.DataFrame(columns=["setting", "p", "sigma", "scenario", "mtpr", "mfdr"])
@@ -88,7 +85,7 @@ def _graphs(tidy: "Tidy", table: str) -> pd.DataFrame:
     return rows[(rows["table"] == table) & (rows["method"] == OURS)]
 
 
-def _across(tidy: "Tidy", better: str, worse: str, protocol: str, least: float) -> Piece:
+def _across(tidy: Tidy, better: str, worse: str, protocol: str, least: float) -> Piece:
     """Whether one setting of the quality table has a shorter delay than another."""
     first, second = (_quality(tidy, setting, protocol) for setting in (better, worse))
     cell = f"{better} against {worse}".replace("_", " ")
@@ -101,7 +98,7 @@ def _across(tidy: "Tidy", better: str, worse: str, protocol: str, least: float) 
     return Piece(cell, of_gain(low, high, least), detail, protocol, first.table)
 
 
-def _quality(tidy: "Tidy", setting: str, protocol: str) -> Seen:
+def _quality(tidy: Tidy, setting: str, protocol: str) -> Seen:
     method = PLAIN if setting == PLAIN else OURS
     cells = published_cells(tidy, [QUALITY], settings=[setting], method=method)
     return beside(tidy, cells.iloc[0], protocol)

@@ -1,7 +1,6 @@
 """Judges of the paper's own numbers, and of what it set in bold."""
 
 from itertools import combinations
-from typing import TYPE_CHECKING
 
 import pandas as pd
 
@@ -9,9 +8,7 @@ from causaldq.report.judges.cells import beside, cell_label
 from causaldq.report.judges.delays import OURS, rank
 from causaldq.report.judges.evidence import Judgement, Outcome, Piece, of_gain, shortening
 from causaldq.report.labels import label
-
-if TYPE_CHECKING:
-    from causaldq.report.catalogue import Tidy
+from causaldq.report.tidy import Tidy
 
 CELL = ["table", "setting", "p", "m", "k", "sigma", "delta", "delta_train"]
 TRAINED = "train_test"
@@ -20,7 +17,7 @@ QUALITY = "graph_quality"
 """Every delay there is bold."""
 
 
-def bold_in_print(tidy: "Tidy") -> Judgement:
+def bold_in_print(tidy: Tidy) -> Judgement:
     """What is set in bold is the smallest printed number of its cell."""
     pieces = []
     for _, row in _bold(tidy).iterrows():
@@ -43,7 +40,7 @@ def bold_in_print(tidy: "Tidy") -> Judgement:
     return Judgement(pieces)
 
 
-def bold_as_measured(tidy: "Tidy", *, least: float) -> Judgement:
+def bold_as_measured(tidy: Tidy, *, least: float) -> Judgement:
     """What is set in bold is also the shortest when measured, or cannot be told from it."""
     return Judgement(
         [
@@ -54,7 +51,7 @@ def bold_as_measured(tidy: "Tidy", *, least: float) -> Judgement:
     )
 
 
-def _measured(tidy: "Tidy", row: pd.Series, protocol: str, least: float) -> Piece:
+def _measured(tidy: Tidy, row: pd.Series, protocol: str, least: float) -> Piece:
     seen = beside(tidy, row, protocol)
     if row["table"] == QUALITY:
         if not seen.has(str(row["method"])):
@@ -73,12 +70,12 @@ def _measured(tidy: "Tidy", row: pd.Series, protocol: str, least: float) -> Piec
     return seen.piece(of_gain(low, high, least), detail)
 
 
-def _bold(tidy: "Tidy") -> pd.DataFrame:
+def _bold(tidy: Tidy) -> pd.DataFrame:
     rows = tidy.published
     return rows[(rows["bold"] == 1) & (rows["metric"] == "add")]
 
 
-def _rivals(tidy: "Tidy", row: pd.Series) -> pd.DataFrame:
+def _rivals(tidy: Tidy, row: pd.Series) -> pd.DataFrame:
     """The printed numbers that a bold one stands out from."""
     rows = tidy.published
     rows = rows[(rows["metric"] == "add") & (rows["table"] == row["table"])]
@@ -89,7 +86,7 @@ def _rivals(tidy: "Tidy", row: pd.Series) -> pd.DataFrame:
     return others
 
 
-def shorter_in_print(tidy: "Tidy", *, table: str, rival: str) -> Judgement:
+def shorter_in_print(tidy: Tidy, *, table: str, rival: str) -> Judgement:
     """Causal DQ's printed delay is the shorter one of two in every cell of a table."""
     rows = tidy.published
     rows = rows[(rows["metric"] == "add") & (rows["table"] == table)]
@@ -103,7 +100,7 @@ def shorter_in_print(tidy: "Tidy", *, table: str, rival: str) -> Judgement:
 
 
 def lead_grows_in_print(
-    tidy: "Tidy", *, table: str, smaller: float, larger: list[float]
+    tidy: Tidy, *, table: str, smaller: float, larger: list[float]
 ) -> Judgement:
     """The printed lead over the best rival, in percent, is wider for larger shifts."""
     rows = tidy.published
@@ -122,7 +119,7 @@ def lead_grows_in_print(
     return Judgement(pieces)
 
 
-def same_experiment(tidy: "Tidy") -> Judgement:
+def same_experiment(tidy: Tidy) -> Judgement:
     """An experiment that stands in two tables has the same number in both, as far as printed."""
     rows = tidy.published
     rows = rows[rows["metric"] == "add"]
@@ -143,7 +140,7 @@ def same_experiment(tidy: "Tidy") -> Judgement:
     return Judgement(pieces, unit="numbers")
 
 
-def own_numbers(tidy: "Tidy", *, at_most: int) -> Judgement:
+def own_numbers(tidy: Tidy, *, at_most: int) -> Judgement:
     """Different experiments share at most a few numbers, digit for digit.
 
     Cells where nobody detects anything are alike by nature, and one experiment may stand in

@@ -1,17 +1,13 @@
 """Judges of claims about shifts that flow from causes to effects."""
 
-from typing import TYPE_CHECKING
-
 import pandas as pd
 
 from causaldq.report.judges.evidence import Judgement, Outcome, Piece, of_gain
 from causaldq.report.labels import label
-
-if TYPE_CHECKING:
-    from causaldq.report.catalogue import Tidy
+from causaldq.report.tidy import Tidy
 
 
-def shorter_on_graphs(tidy: "Tidy", *, method: str, rival: str, least: float) -> Judgement:
+def shorter_on_graphs(tidy: Tidy, *, method: str, rival: str, least: float) -> Judgement:
     """A method alarms earlier than a rival, over random graphs on which shifts flow onwards."""
     if tidy.config.propagation is None:
         return Judgement([Piece("shifts that propagate", "missing", "not in this profile")])

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -13,9 +12,7 @@ from causaldq.report.judges.cells import TABLES
 from causaldq.report.judges.delays import shorter_than
 from causaldq.report.judges.evidence import Judgement, Outcome, Piece, of_equality, of_gain
 from causaldq.report.labels import label
-
-if TYPE_CHECKING:
-    from causaldq.report.catalogue import Tidy
+from causaldq.report.tidy import Tidy
 
 OURS, PLAIN = "causal_dq", "non_causal"
 EPOCHS, REWARD = "epochs_to_95", "final_reward"
@@ -26,7 +23,7 @@ Pair = tuple[str, str, pd.Series, pd.Series]
 
 
 def faster(
-    tidy: "Tidy",
+    tidy: Tidy,
     *,
     tables: list[str],
     least: float,
@@ -45,7 +42,7 @@ def faster(
     return Judgement([*pieces, *_missing(tidy, tables, p, pieces)], unit="trainings")
 
 
-def as_fast(tidy: "Tidy", *, tables: list[str], p: list[int], margin: float) -> Judgement:
+def as_fast(tidy: Tidy, *, tables: list[str], p: list[int], margin: float) -> Judgement:
     """Both agents take about the same number of epochs."""
     pieces = []
     for where, protocol, own, plain in _pairs(tidy, tables, p):
@@ -70,7 +67,7 @@ def _learned(*rows: pd.Series) -> bool:
     return all(row[EPOCHS] > SMOOTHING for row in rows)
 
 
-def lead_in_epochs_grows(tidy: "Tidy", *, tables: list[str], p: list[int]) -> Judgement:
+def lead_in_epochs_grows(tidy: Tidy, *, tables: list[str], p: list[int]) -> Judgement:
     """The epochs that Causal DQ saves grow from each p to the next."""
     by_size = {size: _pairs(tidy, tables, [size]) for size in p}
     pieces = []
@@ -93,7 +90,7 @@ def lead_in_epochs_grows(tidy: "Tidy", *, tables: list[str], p: list[int]) -> Ju
     return Judgement(pieces, unit="steps in p")
 
 
-def higher_reward(tidy: "Tidy", *, tables: list[str], p: list[int] | None = None) -> Judgement:
+def higher_reward(tidy: Tidy, *, tables: list[str], p: list[int] | None = None) -> Judgement:
     """Causal DQ ends with the higher reward, counted alike for both agents."""
     pieces = []
     for where, protocol, own, plain in _pairs(tidy, tables, p):
@@ -104,7 +101,7 @@ def higher_reward(tidy: "Tidy", *, tables: list[str], p: list[int] | None = None
     return Judgement([*pieces, *_missing(tidy, tables, p, pieces)], unit="trainings")
 
 
-def steadier(tidy: "Tidy", *, tables: list[str], p: list[int]) -> Judgement:
+def steadier(tidy: Tidy, *, tables: list[str], p: list[int]) -> Judgement:
     """Causal DQ's final reward varies less between training seeds, relative to its size."""
     pieces = []
     tail = (1 - _confidence(tidy)) / 2
@@ -127,7 +124,7 @@ def steadier(tidy: "Tidy", *, tables: list[str], p: list[int]) -> Judgement:
     return Judgement([*pieces, *_missing(tidy, tables, p, pieces)], unit="trainings")
 
 
-def part_helps(tidy: "Tidy", *, part: str, tables: list[str], least: float) -> Judgement:
+def part_helps(tidy: Tidy, *, part: str, tables: list[str], least: float) -> Judgement:
     """One causal part alone does better than none: in reward, and in delay where that was run."""
     pieces = []
     for where, protocol, alone, plain in _pairs(tidy, tables, None, part):
@@ -156,7 +153,7 @@ def combined(
     return value, value - half, value + half
 
 
-def _pairs(tidy: "Tidy", tables: list[str], p: list[int] | None, method: str = OURS) -> list[Pair]:
+def _pairs(tidy: Tidy, tables: list[str], p: list[int] | None, method: str = OURS) -> list[Pair]:
     if "training" not in tidy.files:
         return []
     pairs = []
@@ -175,7 +172,7 @@ def _pairs(tidy: "Tidy", tables: list[str], p: list[int] | None, method: str = O
 
 
 def _missing(
-    tidy: "Tidy", tables: list[str], p: list[int] | None, pieces: list[Piece]
+    tidy: Tidy, tables: list[str], p: list[int] | None, pieces: list[Piece]
 ) -> list[Piece]:
     """What was asked for and not trained."""
     if p is None:
@@ -185,5 +182,5 @@ def _missing(
     return [Piece(where, "missing", "not trained in this profile") for where in gone]
 
 
-def _confidence(tidy: "Tidy") -> float:
+def _confidence(tidy: Tidy) -> float:
     return tidy.config.evaluation.confidence
