@@ -104,7 +104,8 @@ def cell(
             **{"table": table, "setting": setting, "scenario": scenario, "protocol": protocol},
             **{"delta": delta, "sigma": sigma, "delta_train": delta_train, "method": method},
             **{"add": value, "se": se, "ci_low": value - 2 * se, "ci_high": value + 2 * se},
-            **{"n_rep": 100, "n_seeds": 2, "censored": 0.0, "false_alarm": 0.2, "arl0": 200.0},
+            **{"n_rep": 100, "n_seeds": 2, "freedom": 99.0, "censored": 0.0, "false_alarm": 0.2},
+            **{"arl0": 200.0},
             **{"arl0_low": 180.0, "arl0_high": 220.0, "among_best": int(method in best)},
             **more,
         }
@@ -190,20 +191,29 @@ def test_only_the_papers_methods_count_among_the_five(plant: Plant) -> None:
 
 
 @pytest.mark.parametrize(
-    ("own", "rival", "se", "best", "expected"),
+    ("own", "rival", "se", "more", "best", "expected"),
     [
-        (10.0, 12.0, 0.1, set(), "for"),
-        (12.0, 10.0, 0.1, set(), "against"),
-        (10.0, 10.1, 0.1, set(), "against"),  # a gain below 5% does not matter
-        (10.0, 12.0, 3.0, set(), "open"),
-        (10.0, 12.0, 3.0, {"causal_dq"}, "for"),  # paired tests see more
-        (10.0, 12.0, 3.0, {"random"}, "against"),
+        (10.0, 12.0, 0.1, {}, set(), "for"),
+        (12.0, 10.0, 0.1, {}, set(), "against"),
+        (10.0, 10.1, 0.1, {}, set(), "against"),  # a gain below 5% does not matter
+        (10.0, 12.0, 3.0, {}, set(), "open"),
+        (10.0, 12.0, 3.0, {"n_seeds": 1}, {"causal_dq"}, "for"),  # paired tests see more
+        (10.0, 12.0, 3.0, {"n_seeds": 1}, {"random"}, "against"),
+        (10.0, 12.0, 3.0, {}, {"causal_dq"}, "open"),  # but not that seeds differ
+        (10.0, 12.0, 0.5, {}, set(), "for"),
+        (10.0, 12.0, 0.5, {"freedom": 2.0}, set(), "open"),  # two errors from three seeds each
     ],
 )
 def test_two_methods_are_compared(
-    plant: Plant, own: float, rival: float, se: float, best: set[str], expected: str
+    plant: Plant,
+    own: float,
+    rival: float,
+    se: float,
+    more: dict[str, Any],
+    best: set[str],
+    expected: str,
 ) -> None:
-    tidy = plant(cell({"causal_dq": own, "random": rival}, best, se=se))
+    tidy = plant(cell({"causal_dq": own, "random": rival}, best, se=se, **more))
     judged = JUDGES["shorter_than"](tidy, rival="random", least=0.05, tables=["noise_free"])
     assert outcomes(judged) == [("paper", expected)]
 

@@ -282,6 +282,19 @@ def test_an_interval_of_noise_holds_one() -> None:
     assert low < 1 < high
 
 
+def test_few_seeds_that_differ_widen_the_interval() -> None:
+    """Three seeds at 8, 10 and 12 steps a replication, against 10: by hand, with Student's law."""
+    rng = np.random.default_rng(1)
+    noise = np.exp(0.01 * rng.standard_normal((2, 1, 80)))
+    first = np.array([8.0, 10.0, 12.0])[None, :, None] * noise
+    found, low, high = ratio(Cells(first), Cells(10.0 * noise), 0.95, 200, rng)
+    logs = np.log([0.8, 1.0, 1.2])
+    half = 4.303 * logs.std(ddof=1) / np.sqrt(3)
+    assert found == pytest.approx(1.0)
+    assert low == pytest.approx(np.exp(-half), rel=0.02)
+    assert high == pytest.approx(np.exp(half), rel=0.02)
+
+
 def test_a_crossing_leaves_false_alarms_out() -> None:
     rows = pd.DataFrame(
         {

@@ -7,6 +7,13 @@ import pandas as pd
 
 from causaldq.config import Config
 from causaldq.evaluation.aggregate import delay_matrix
+from causaldq.evaluation.statistics import (
+    NONE,
+    Error,
+    error_of_mean,
+    half_width,
+    sum_of_errors,
+)
 from causaldq.methods.registry import FIELD, is_bound
 from causaldq.seeds import generator
 from causaldq.types import Floats
@@ -76,26 +83,36 @@ def ratio(
 ) -> tuple[float, float, float]:
     """Ratio of geometric means on common replications, with its interval.
 
-    Replications are resampled together, the seeds of each method on their own. A replication
-    counts in a cell if the second method, and the first with the seed in question, ran it
-    without a false alarm.
+    Its error has a part by replications, resampled together in all cells, and one by the first
+    method's seeds. A replication counts in a cell if the second method, and the first with the
+    seed in question, ran it without a false alarm.
     """
-    _, seeds, n = first.delays.shape
-    common = ~np.isnan(first.delays) & ~np.isnan(second.delays[:, :1])
-    by_replication = np.vstack([np.ones(n), rng.multinomial(n, np.full(n, 1 / n), size=resamples)])
-    by_seed = np.vstack(
-        [np.ones(seeds), rng.multinomial(seeds, np.full(seeds, 1 / seeds), size=resamples)]
-    )
+    n = first.delays.shape[2]
+    drawn = rng.multinomial(n, np.full(n, 1 / n), size=resamples)
+    logs = _log_ratios(first.delays, second.delays[:, :1], np.vstack([np.ones(n), drawn]))
+    by_replication = Error(float(np.nanvar(logs[1:])), n - 1.0)
+    alone = [
+        _log_ratios(seed[:, None], second.delays[:, :1], np.ones((1, n)))[0]
+        for seed in first.delays.swapaxes(0, 1)
+    ]
+    by_seed = error_of_mean(np.array(alone)) if len(alone) > 1 else NONE
+    half = half_width(sum_of_errors([by_replication, by_seed]), confidence)
+    low, high = np.exp(logs[0] - half), np.exp(logs[0] + half)
+    return float(np.exp(logs[0])), float(low), float(high)
+
+
+def _log_ratios(first: Floats, second: Floats, weights: Floats) -> Floats:
+    """Logarithms (b,) of ratios of geometric means, replications weighted (b, replications).
+
+    The delays of the first are (cells, seeds, replications), those of the second have one seed.
+    """
+    common = ~np.isnan(first) & ~np.isnan(second)
 
     def means(delays: Floats) -> Floats:
         filled = np.where(common, delays, 0.0)
-        total = np.einsum("bs,csr,br->bc", by_seed, filled, by_replication, optimize=True)
-        count = np.einsum("bs,csr,br->bc", by_seed, common * 1.0, by_replication, optimize=True)
+        total = np.einsum("csr,br->bc", filled, weights, optimize=True)
+        count = np.einsum("csr,br->bc", common * 1.0, weights, optimize=True)
         with np.errstate(invalid="ignore", divide="ignore"):
             return np.asarray(total / count)
 
-    logs = np.log(means(first.delays)) - np.log(means(second.delays[:, :1]))
-    found = np.exp(logs.mean(axis=1))
-    tail = (1.0 - confidence) / 2.0
-    low, high = np.nanquantile(found[1:], [tail, 1.0 - tail])
-    return float(found[0]), float(low), float(high)
+    return np.asarray((np.log(means(first)) - np.log(means(second))).mean(axis=1))

@@ -2,78 +2,93 @@
 
 Delays come as a matrix (training seeds, replications), NaN where a run had a false alarm
 before the change. All methods and all seeds run on the same replications, so errors
-are shared between seeds and comparisons are paired. Resampling replications and seeds
-alike (the two-way, or pigeonhole, bootstrap) respects both; resampling runs within each
-seed would take one replication seen by five seeds for five.
+are shared between seeds and comparisons are paired. The error of a mean has a part by
+replications and one by seeds; runs taken for independent would count one replication seen
+by three seeds for three.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from typing import NamedTuple
 
 import numpy as np
-from scipy.special import ndtr
+from scipy.special import ndtr, stdtrit
 
-from causaldq.types import Bools, Floats
+from causaldq.types import Floats
+
+
+class Error(NamedTuple):
+    """The variance of an estimate, and the degrees of freedom that it is known with."""
+
+    variance: float
+    freedom: float
+
+
+NONE = Error(0.0, np.inf)
+
+
+def sum_of_errors(parts: Sequence[Error]) -> Error:
+    """Variances add up; degrees of freedom by Welch and Satterthwaite.
+
+    Few seeds that differ much leave few of them, however many replications there are.
+    """
+    variance = sum(part.variance for part in parts)
+    spread = sum(part.variance**2 / part.freedom for part in parts)
+    return Error(variance, variance**2 / spread if spread > 0 else np.inf)
+
+
+def half_width(error: Error, confidence: float) -> float:
+    """Of an interval around an estimate, by Student's law."""
+    if not error.variance > 0:
+        return float(error.variance)  # 0, or not known
+    return float(-stdtrit(error.freedom, (1.0 - confidence) / 2.0) * np.sqrt(error.variance))
+
+
+def error_of_mean(values: Floats) -> Error:
+    """Of independent values, NaN left out; a single one does not tell its error."""
+    known = values[~np.isnan(values)]
+    if len(known) < 2:
+        return Error(np.nan, np.nan)
+    return Error(float(known.var(ddof=1) / len(known)), len(known) - 1.0)
 
 
 @dataclass(frozen=True)
 class Estimate:
     mean: float
     se: float
+    """NaN where a single replication is left."""
+    freedom: float
+    """Degrees of freedom that the standard error is known with."""
     low: float
     high: float
 
 
-def estimate(
-    delays: Floats, confidence: float, resamples: int, rng: np.random.Generator
-) -> Estimate:
-    """Average delay over seeds and replications (seeds, replications)."""
+def estimate(delays: Floats, confidence: float, horizon: float) -> Estimate:
+    """Average delay over seeds and replications (seeds, replications), with its interval.
+
+    The seeds' means also differ by chance alone, which the replications' part holds already:
+    with three seeds that are alike, the error is a little too large.
+    The interval is that of the logarithm, as delays are positive and skewed, and stays within
+    what a delay can be.
+    """
     valid = ~np.isnan(delays)
     if not valid.any():
-        return Estimate(np.nan, np.nan, np.nan, np.nan)
-    filled = np.where(valid, delays, 0.0)
-    by_replication = _mean_over_seeds(delays)
-    by_seed = _mean_over_seeds(delays.T)
-    # The seeds' means also differ by the residual, which the replications' term holds already.
-    between_seeds = _variance_of_mean(by_seed) - _residual_variance(delays, by_replication, by_seed)
-    variance = _variance_of_mean(by_replication) + max(between_seeds, 0.0)
-    drawn = _two_way_bootstrap(filled, valid, resamples, rng)
-    tail = (1.0 - confidence) / 2.0
-    low, high = np.quantile(drawn, [tail, 1.0 - tail])
-    mean = float(filled.sum() / valid.sum())
-    return Estimate(mean, float(np.sqrt(variance)), float(low), float(high))
-
-
-def _variance_of_mean(values: Floats) -> float:
-    known = values[~np.isnan(values)]
-    return float(known.var(ddof=1) / len(known)) if len(known) > 1 else 0.0
-
-
-def _residual_variance(delays: Floats, by_replication: Floats, by_seed: Floats) -> float:
-    """What neither seed nor replication explains, as a variance of the mean."""
-    seeds, replications = delays.shape
-    if seeds < 2 or replications < 2:
-        return 0.0
-    residual = delays - by_replication - by_seed[:, None] + np.nanmean(delays)
-    residual = residual[~np.isnan(residual)]
-    freedom = len(residual) - seeds - replications + 1
-    if freedom < 1:
-        return 0.0
-    return float((residual**2).sum() / freedom / len(residual))
-
-
-def _two_way_bootstrap(
-    filled: Floats, valid: Bools, resamples: int, rng: np.random.Generator
-) -> Floats:
-    seeds, replications = filled.shape
-    by_seed = rng.multinomial(seeds, np.full(seeds, 1 / seeds), size=resamples)
-    by_replication = rng.multinomial(
-        replications, np.full(replications, 1 / replications), size=resamples
+        return Estimate(np.nan, np.nan, np.nan, np.nan, np.nan)
+    mean = float(np.where(valid, delays, 0.0).sum() / valid.sum())
+    by_replication = error_of_mean(_mean_over_seeds(delays))
+    # One seed says nothing of others; how many there were stands beside every number.
+    by_seed = error_of_mean(_mean_over_seeds(delays.T)) if len(delays) > 1 else NONE
+    error = sum_of_errors([by_replication, by_seed])
+    half = half_width(Error(error.variance / mean**2, error.freedom), confidence)
+    low, high = (1.0, horizon) if np.isnan(half) else (mean * np.exp(-half), mean * np.exp(half))
+    return Estimate(
+        mean,
+        float(np.sqrt(error.variance)),
+        error.freedom,
+        max(float(low), min(1.0, mean)),
+        min(float(high), max(horizon, mean)),
     )
-    total = ((by_seed @ filled) * by_replication).sum(axis=1)
-    count = ((by_seed @ valid.astype(float)) * by_replication).sum(axis=1)
-    drawn: Floats = total[count > 0] / count[count > 0]
-    return drawn
 
 
 @dataclass(frozen=True)

@@ -143,7 +143,7 @@ def traded(stage: Stage, run: Run) -> pd.DataFrame:
         path = sets.paths["fair"]
         outcome = delays(method, path, sets.change, [mean], [truth], limit, rng)[0]
         kept = np.where(outcome.false_alarm, np.nan, outcome.delay.astype(float))
-        value = estimate(kept[None, :], job.confidence, job.bootstrap, rng)
+        value = estimate(kept[None, :], job.confidence, path.shape[1] - sets.change)
         rows.append(
             {
                 "method": run.method,

@@ -310,7 +310,7 @@ def _delay_figure(scenario: str) -> Figure:
     def caption(tidy: Tidy) -> str:
         return (
             f"Average detection delay with {tidy.size(scenario)} (scenario {plain(scenario)}), with"
-            " 95\\% bootstrap intervals. Black: bounds, which know where the shift is."
+            " 95\\% intervals. Black: bounds, which know where the shift is."
         )
 
     return Figure(f"delay_{scenario}", "Delays", "delay", draw, caption)

@@ -38,8 +38,9 @@ NAMED = 3
 
 CAPTION = (
     "The paper's claims and what was measured, {what}. In parentheses: cells, or comparisons, that"
-    " speak for a claim, of all that were measured. Delays are judged by paired tests: a claim of"
-    " the shortest delay has a cell for it if no competitor is shorter beyond noise. In the"
+    " speak for a claim, of all that were measured. A claim of the shortest delay has a cell for it"
+    " if paired tests find no competitor of these networks shorter; where two methods are compared,"
+    " intervals also count how training seeds differ. In the"
     " paper's protocol methods run at different rates of false alarms, which \\texttt{{claims.csv}}"
     " states beside each verdict; cell by cell: \\texttt{{claim\\_cells.csv}}."
 )

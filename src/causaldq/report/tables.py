@@ -72,7 +72,8 @@ def delay_cell(row: pd.Series) -> str:
         text = "--"
     else:
         mean = f"{row['add']:.1f}"
-        text = (rf"\textbf{{{mean}}}" if row["among_best"] else mean) + f" ({row['se']:.1f})"
+        error = "--" if pd.isna(row["se"]) else f"{row['se']:.1f}"
+        text = (rf"\textbf{{{mean}}}" if row["among_best"] else mean) + f" ({error})"
     if not (pd.isna(row["way_to_oracle"]) or is_bound(row["method"]) or row["method"] == "random"):
         text += rf" {{\tiny {100 * row['way_to_oracle']:.0f}\%}}"
     if not pd.isna(row["published_add"]):
@@ -104,7 +105,8 @@ def delay_caption(rows: pd.DataFrame, *, restart: bool) -> str:
         " runs count as the horizon, runs with an alarm before the change"
         f" {'begin anew' if restart else 'are left out'} and are"
         r" counted under ``early''. ARL$_0$: steps to a false alarm, measured on fresh in-control"
-        f" paths. Bold: shortest, or not distinguishable from it (paired tests, Holm).{gained}"
+        " paths. Bold: shortest, or not distinguishable from it (paired tests of the networks at"
+        f" hand, Holm).{gained}"
         " Bounds, which know where the shift is, stand below the line."
     )
 

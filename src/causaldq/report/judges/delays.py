@@ -4,8 +4,9 @@ from collections import Counter
 
 import numpy as np
 import pandas as pd
-from scipy.special import betaincinv, chdtrc, chdtri, ndtri
+from scipy.special import betaincinv, chdtrc, chdtri
 
+from causaldq.evaluation.statistics import Error, half_width, sum_of_errors
 from causaldq.report.judges.cells import (
     PAPER_METHODS,
     Row,
@@ -112,8 +113,9 @@ def shorter_than(
 ) -> Judgement:
     """A method is shorter than one rival: in published cells, or where shifts propagate.
 
-    For it if the paired tests say so, or the interval of the ratio; against it if the
-    rival is the shorter one, or the gain is below `least`.
+    For it if the interval of the ratio says so; against it if the rival is the shorter one, or
+    the gain is below `least`. Paired tests decide what the interval leaves open, unless there
+    are several training seeds, whose differences they do not count.
     """
     if tables is not None:
         seen = all_beside(tidy, published_cells(tidy, tables, deltas))
@@ -133,7 +135,8 @@ def compare(seen: Seen, first: str, second: str, least: float, confidence: float
     one, other = seen.rows[first], seen.rows[second]
     gain, low, high = shortening(one, other, confidence)
     outcome: Outcome = of_gain(low, high, least)
-    if outcome == "open" and one["among_best"] != other["among_best"]:
+    has_seeds = max(one["n_seeds"], other["n_seeds"]) > 1
+    if outcome == "open" and not has_seeds and one["among_best"] != other["among_best"]:
         outcome = "for" if one["among_best"] else "against"
     return seen.piece(
         outcome,
@@ -183,21 +186,21 @@ def robust(tidy: Tidy, *, table: str, margin: float) -> Judgement:
 
 def lead_grows(tidy: Tidy, *, table: str, smaller: float, larger: list[float]) -> Judgement:
     """Causal DQ's relative lead over the best rival is wider for larger shifts."""
-    quantile = float(ndtri(0.5 + tidy.config.evaluation.confidence / 2))
+    confidence = tidy.config.evaluation.confidence
     pieces = []
     for protocol in tidy.config.protocols:
         for _, cell in published_cells(tidy, [table], larger).iterrows():
             seen = beside(tidy, cell, protocol)
             start = beside(tidy, pd.Series({**cell, "delta": smaller}), protocol)
-            leads = [_lead(one) for one in (start, seen)]
-            if any(np.isnan(lead).any() for lead in leads):
+            first, last = _lead(start), _lead(seen)
+            if first is None or last is None:
                 pieces.append(seen.piece("missing", "not in this profile, or without a rival"))
                 continue
-            (before, error_before), (after, error_after) = leads
-            half = quantile * float(np.hypot(error_before, error_after))
+            (before, error_before), (after, error_after) = first, last
+            half = half_width(sum_of_errors([error_before, error_after]), confidence)
             widening = before - after
             outcome = of_gain(widening - half, widening + half, 0.0)
-            if after - quantile * error_after > 0:
+            if after - half_width(error_after, confidence) > 0:
                 # Clearly behind: what grows is not a lead.
                 outcome = "against"
             pieces.append(
@@ -210,13 +213,11 @@ def lead_grows(tidy: Tidy, *, table: str, smaller: float, larger: list[float]) -
     return Judgement(pieces)
 
 
-def _lead(seen: Seen) -> tuple[float, float]:
-    """Logarithm of Causal DQ's delay over the best rival's, and its standard error."""
-    if not seen.has(OURS):
-        return float("nan"), float("nan")
+def _lead(seen: Seen) -> tuple[float, Error] | None:
+    """Logarithm of Causal DQ's delay over the best rival's, and its error."""
     others = {method: row for method, row in seen.rivals().items() if method != OURS}
-    if not others:
-        return float("nan"), float("nan")
+    if not (seen.has(OURS) and others):
+        return None
     return log_of_ratio(seen.rows[OURS], others[_best(others)])
 
 

@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
-from scipy.special import ndtri
+
+from causaldq.evaluation.statistics import Error, half_width, sum_of_errors
 
 Outcome = Literal["for", "against", "open", "missing"]
 
@@ -91,12 +92,13 @@ def shortening(
     that the interval is, if anything, too wide.
     """
     log_ratio, error = log_of_ratio(first, second)
-    half = float(ndtri(0.5 + confidence / 2)) * error
+    half = half_width(error, confidence)
     low, high = (1 - float(np.exp(log_ratio + sign * half)) for sign in (1, -1))
     return 1 - float(np.exp(log_ratio)), low, high
 
 
-def log_of_ratio(first: Mapping[str, Any], second: Mapping[str, Any]) -> tuple[float, float]:
-    """Logarithm of the ratio of two delays, and its standard error."""
+def log_of_ratio(first: Mapping[str, Any], second: Mapping[str, Any]) -> tuple[float, Error]:
+    """Logarithm of the ratio of two delays, and its error."""
     log_ratio = float(np.log(first["add"] / second["add"]))
-    return log_ratio, float(np.hypot(first["se"] / first["add"], second["se"] / second["add"]))
+    relative = [Error((row["se"] / row["add"]) ** 2, row["freedom"]) for row in (first, second)]
+    return log_ratio, sum_of_errors(relative)
