@@ -1,11 +1,12 @@
 """How training went: where it ends, and how soon it gets there."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from scipy.special import stdtrit
 
+from causaldq.evaluation.statistics import Error, error_of_mean, half_width, sum_of_errors
 from causaldq.types import Floats
 
 SMOOTHING = 3
@@ -47,22 +48,16 @@ def summarise(logs: pd.DataFrame, confidence: float) -> pd.DataFrame:
         row: dict[str, object] = dict(zip(("scenario", "protocol", "method"), key, strict=True))
         row |= {"n_seeds": len(seeds), "confidence": confidence}
         for name, values in measured.items():
-            mean, half = float(np.mean(values)), half_width(values, confidence)
+            mean, half = (
+                float(np.mean(values)),
+                half_width(error_of_mean(np.array(values)), confidence),
+            )
             row |= {name: mean, f"{name}_low": mean - half, f"{name}_high": mean + half}
             row[f"{name}_sd"] = float(np.std(values, ddof=1)) if len(values) > 1 else float("nan")
         rows.append(row)
     table = pd.DataFrame(rows)
     table["share_of_gain"] = [_share_of_gain(table, row) for _, row in table.iterrows()]
     return table
-
-
-def half_width(values: list[float], confidence: float) -> float:
-    """Half the width of a t interval; NaN for a single value."""
-    n = len(values)
-    if n < 2:
-        return float("nan")
-    quantile = float(stdtrit(n - 1, 0.5 + confidence / 2))
-    return quantile * float(np.std(values, ddof=1)) / float(np.sqrt(n))
 
 
 def _share_of_gain(table: pd.DataFrame, row: pd.Series) -> float:
@@ -77,17 +72,19 @@ def _share_of_gain(table: pd.DataFrame, row: pd.Series) -> float:
     return float((row["final_reward"] - final["non_causal"]) / gain)
 
 
-def difference(
-    first: dict[str, float], second: dict[str, float], name: str, confidence: float
+def combined(
+    terms: Sequence[tuple[float, pd.Series]], name: str, confidence: float
 ) -> tuple[float, float, float]:
-    """Difference of two methods' means over seeds with its t interval."""
-    n = int(first["n_seeds"])
-    gap = first[name] - second[name]
-    if n < 2:
-        return gap, float("-inf"), float("inf")
-    error = float(np.sqrt((first[f"{name}_sd"] ** 2 + second[f"{name}_sd"] ** 2) / n))
-    half = float(stdtrit(2 * n - 2, 0.5 + confidence / 2)) * error
-    return gap, gap - half, gap + half
+    """A weighted sum of means over seeds with its interval; without bounds for one seed."""
+    value = float(sum(weight * row[name] for weight, row in terms))
+    if min(row["n_seeds"] for _, row in terms) < 2:
+        return value, -np.inf, np.inf
+    errors = [
+        Error((weight * row[f"{name}_sd"]) ** 2 / row["n_seeds"], row["n_seeds"] - 1.0)
+        for weight, row in terms
+    ]
+    half = half_width(sum_of_errors(errors), confidence)
+    return value, value - half, value + half
 
 
 def verdict(summary: pd.DataFrame) -> list[str]:
@@ -95,12 +92,13 @@ def verdict(summary: pd.DataFrame) -> list[str]:
     sentences, faster, settings = [], 0, 0
     confidence = float(summary["confidence"].iloc[0])
     for (scenario, protocol), group in summary.groupby(["scenario", "protocol"], sort=False):
-        rows: dict[str, dict[str, float]] = group.set_index("method").to_dict("index")  # type: ignore[assignment]
+        rows = {str(method): row for method, row in group.set_index("method").iterrows()}
         if not {"causal_dq", "non_causal"} <= set(rows):
             continue
         causal, plain = rows["causal_dq"], rows["non_causal"]
-        _, low, _ = difference(causal, plain, "final_reward", confidence)
-        epochs, earliest, latest = difference(causal, plain, "epochs_to_95", confidence)
+        gap = [(1.0, causal), (-1.0, plain)]
+        _, low, _ = combined(gap, "final_reward", confidence)
+        epochs, earliest, latest = combined(gap, "epochs_to_95", confidence)
         settings += 1
         faster += latest < 0
         end = "ends higher" if low > 0 else "does not end clearly higher"

@@ -1,13 +1,11 @@
 """Judges of claims about training. They read the summary over seeds, training.csv."""
 
-from collections.abc import Sequence
 from itertools import pairwise
 
-import numpy as np
 import pandas as pd
-from scipy.special import fdtri, stdtrit
+from scipy.special import fdtri
 
-from causaldq.evaluation.training import LEAST_GAIN, SMOOTHING
+from causaldq.evaluation.training import LEAST_GAIN, SMOOTHING, combined
 from causaldq.report.judges.cells import TABLES
 from causaldq.report.judges.delays import shorter_than
 from causaldq.report.judges.evidence import Judgement, Outcome, Piece, of_equality, of_gain
@@ -138,19 +136,6 @@ def part_helps(tidy: Tidy, *, part: str, tables: list[str], least: float) -> Jud
     pieces += [piece for piece in delays.pieces if piece.outcome != "missing"]
     absent = Piece(label(part), "missing", "not in this profile")
     return Judgement(pieces or [absent], unit="comparisons")
-
-
-def combined(
-    terms: Sequence[tuple[float, pd.Series]], name: str, confidence: float
-) -> tuple[float, float, float]:
-    """A weighted sum of means over seeds with its t interval; without bounds for one seed."""
-    value = float(sum(weight * row[name] for weight, row in terms))
-    if min(row["n_seeds"] for _, row in terms) < 2:
-        return value, float("-inf"), float("inf")
-    variances = [(weight * row[f"{name}_sd"]) ** 2 / row["n_seeds"] for weight, row in terms]
-    freedom = sum(int(row["n_seeds"]) - 1 for _, row in terms)
-    half = float(stdtrit(freedom, 0.5 + confidence / 2)) * float(np.sqrt(sum(variances)))
-    return value, value - half, value + half
 
 
 def _pairs(tidy: Tidy, tables: list[str], p: list[int] | None, method: str = OURS) -> list[Pair]:
