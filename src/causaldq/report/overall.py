@@ -95,6 +95,10 @@ def cross_caption(rows: pd.DataFrame, scenario: str) -> str:
     return CROSS_CAPTION.format(scenario=scenario.replace("_", " "), deltas=deltas)
 
 
+TICKS = (0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0, 50.0, 100.0)
+"""Ratios that an axis may name."""
+
+
 def overall_figure(rows: pd.DataFrame) -> Any:
     """Ratios to the best of the field, by scenario: sizes seen, and sizes not seen."""
     import matplotlib.pyplot as plt
@@ -109,6 +113,8 @@ def overall_figure(rows: pd.DataFrame) -> Any:
         1, 2, figsize=(9.0, 4.2), sharey=True, width_ratios=[max(len(n), 1) for n in names]
     )
     titles = ("sizes trained on", "other sizes")
+    drawn = rows[rows["method"].isin(methods)]
+    least, most = min(drawn["low"].min(), 0.5), max(drawn["high"].max(), 2.0)
     for axis, side, scenarios, title in zip(axes, sides, names, titles, strict=True):
         axis.axhline(1.0, color="black", linestyle="--", linewidth=0.8)
         for place, method in enumerate(methods):
@@ -125,7 +131,7 @@ def overall_figure(rows: pd.DataFrame) -> Any:
         ]
         axis.set_xticks(np.arange(len(scenarios)), ticks, rotation=60, ha="right", fontsize=7)
         axis.set_yscale("log")
-        axis.set_yticks([0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0])
+        axis.set_yticks([tick for tick in TICKS if least < tick < most])
         axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
         axis.yaxis.set_minor_locator(NullLocator())
         axis.set_title(title, fontsize=9)
