@@ -16,8 +16,8 @@ from typing import IO, TypeVar
 for _variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[_variable] = "1"
 
-# Wider vectors add in another order, and a trained network shows it. AVX2 is what all x86
-# processors of the last ten years have, and for matrices of this size as fast as AVX-512.
+# Wider vectors add in another order, and a trained network shows it. Nearly all x86 processors
+# of the last ten years have AVX2, which for matrices of this size is about as fast as AVX-512.
 _AVX2 = {
     "ATEN_CPU_CAPABILITY": "avx2",
     "MKL_ENABLE_INSTRUCTIONS": "AVX2",
