@@ -3,25 +3,20 @@ SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
 CONFIG ?= quick
-PYTHON ?= $(shell command -v python3.11 || command -v python3)
+# Empty: the newest that will do. Any Python can start the installer, which chooses.
+PYTHON ?=
+STARTER := $(firstword $(shell command -v $(PYTHON) python3 python3.13 python3.12 python3.11))
 BIN := .venv/bin
 LATEX_PACKAGES := texlive-latex-base texlive-latex-recommended texlive-latex-extra latexmk
 SLURM_PACKAGES := slurm-wlm munge
 
-.PHONY: help environment latex chromium slurm reproduce test test-slurm lint bench readme clean
+.PHONY: help environment lock latex chromium slurm reproduce test test-slurm test-wheels test-fresh lint bench readme clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t14
 
-environment: .venv/installed  ## make .venv with the pinned packages
-
-.venv/installed: requirements.lock pyproject.toml
-	@$(PYTHON) -c 'import sys; sys.exit("Causal DQ needs Python 3.11; set PYTHON=...") if sys.version_info[:2] != (3, 11) else None'
-	@echo "Installing the pinned environment into .venv (two to three minutes) ..."
-	@$(PYTHON) -m venv .venv
-	@$(BIN)/pip install --quiet --disable-pip-version-check --requirement requirements.lock
-	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --editable .
-	@touch $@
+environment:  ## make .venv with the packages of requirements.lock
+	@$(if $(STARTER),PYTHON='$(PYTHON)' $(STARTER) tools/install.py,echo "No Python here: apt-get install python3 python3-venv"; exit 1)
 
 latex:
 	@if command -v latexmk >/dev/null; then true; \
@@ -57,7 +52,8 @@ reproduce: environment latex  ## run the pipeline; CONFIG=paper for the whole pa
 lint: environment
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy src
+	$(BIN)/mypy src tools
+	$(BIN)/lint-imports
 	$(BIN)/snakefmt --check Snakefile workflow
 
 test: environment latex chromium lint  ## everything that checks the project
@@ -66,6 +62,15 @@ test: environment latex chromium lint  ## everything that checks the project
 
 test-slurm: environment slurm  ## the pipeline on a Slurm of one node, started for the test
 	$(BIN)/python -m pytest tests/slurm
+
+test-wheels: environment  ## the library's packages need no compiler, on Python 3.11 to 3.14
+	$(BIN)/python tools/lock.py wheels
+
+test-fresh:  ## the README's commands on fresh Debians, as root and as a user; hours, needs root
+	tools/fresh.sh
+
+lock:  ## make the locks again after pyproject.toml has changed
+	$(BIN)/python tools/lock.py make
 
 bench: environment  ## speed, as ratios within one run; writes results/bench.json
 	@$(BIN)/python scripts/bench.py --output results/bench.json
