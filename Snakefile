@@ -27,5 +27,5 @@ rule all:
     default_target: True
     input:
         rules.report.output,
-        DOCUMENT,
-        expand(POLICY, run=PLAN.policies()),
+        DOCUMENT.outputs["output"] if PLAN.has_latex else [],
+        PLAN.place_all(POLICY.outputs["output"], run=PLAN.policies()),

@@ -2,22 +2,23 @@
 
 from pathlib import Path
 
-from causaldq import command
-from causaldq.loading import load_config
+from causaldq.pipeline import command
+from causaldq.pipeline.loading import load_config
 
 PARTS = ("training", "environment", "monitoring", "discovery", "workflow")
 
 
 def work(arguments):
-    from causaldq.bench.discovery import discovery_speed
-    from causaldq.bench.measure import HEADER
-    from causaldq.bench.monitoring import cell_cost, decision, root_cause_step, scaling
-    from causaldq.bench.training import environment_speed, training_overhead, update_speed
-    from causaldq.bench.workflow import workflow_cost
     from causaldq.files import write_json
-    from causaldq.plan import Plan
+    from causaldq.pipeline.bench.discovery import discovery_speed
+    from causaldq.pipeline.bench.monitoring import cell_cost, decision, root_cause_step, scaling
+    from causaldq.pipeline.bench.training import environment_speed, training_overhead, update_speed
+    from causaldq.pipeline.bench.workflow import workflow_cost
+    from causaldq.pipeline.jobs import train
+    from causaldq.pipeline.measure import HEADER
+    from causaldq.pipeline.plan import Plan
     from causaldq.seeds import generator
-    from causaldq.streams.simulation import simulate
+    from causaldq.worlds.simulation import simulate
 
     rounds, overrides = arguments.rounds, {"profile": "paper", "training_seeds": 1}
     plan = Plan(load_config(Path("config"), overrides))
@@ -25,7 +26,7 @@ def work(arguments):
         p: simulate(plan.config.sources[f"sim_p{p}"], generator(0, "bench", p))
         for p in (10, 50, 100)
     }
-    jobs = {p: plan.training(f"p{p}.causal_dq.s0.paper") for p in models}
+    jobs = {p: train.settings(plan, f"p{p}.causal_dq.s0", ["paper"]).networks[0] for p in models}
     few = max(1, rounds // 3)
     measured = {
         "training": lambda: [

@@ -1,16 +1,7 @@
-"""Draw the test replications of a scenario and the mean shifts that go into them."""
+"""The command of one job; its definition is in src/causaldq/pipeline/jobs/inject.py."""
 
-from pathlib import Path
-
-from causaldq import command
-from causaldq.jobs.inject import run_inject
-from causaldq.jobs.settings.inject import InjectJob
+from causaldq.pipeline import command
+from causaldq.pipeline.jobs import inject
 
 if __name__ == "__main__":
-    parser = command.parser(__doc__)
-    command.add_settings(parser, InjectJob)
-    parser.add_argument("--streams", type=Path, required=True, help="made by simulate.py")
-    parser.add_argument("--output", type=Path, required=True, help="injected set, .npz")
-    command.run(
-        parser, lambda a: run_inject(command.settings(a.settings, InjectJob), a.streams, a.output)
-    )
+    command.main(inject)

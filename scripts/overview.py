@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from causaldq import command
-from causaldq.loading import load_config
-from causaldq.report.overview import draw_overview
+from causaldq.pipeline import command
+from causaldq.pipeline.loading import load_config
+from causaldq.pipeline.report.overview import draw_overview
 
 if __name__ == "__main__":
     parser = command.parser(__doc__)

@@ -1,25 +1,7 @@
-"""Put a calibrated method into one file, for `python -m causaldq monitor`."""
+"""The command of one job; its definition is in src/causaldq/pipeline/jobs/policy.py."""
 
-from pathlib import Path
-
-from causaldq import command
-from causaldq.jobs.policy import run_policy
-from causaldq.jobs.settings.monitor import PolicyJob
+from causaldq.pipeline import command
+from causaldq.pipeline.jobs import policy
 
 if __name__ == "__main__":
-    parser = command.parser(__doc__)
-    command.add_settings(parser, PolicyJob)
-    parser.add_argument("--streams", type=Path, required=True, help="made by prepare.py")
-    parser.add_argument("--limits", type=Path, required=True, help="made by calibrate.py")
-    command.add_given(parser)
-    parser.add_argument("--output", type=Path, required=True, help="policy file")
-    command.run(
-        parser,
-        lambda a: run_policy(
-            command.settings(a.settings, PolicyJob),
-            a.streams,
-            a.limits,
-            command.given(a.given),
-            a.output,
-        ),
-    )
+    command.main(policy)

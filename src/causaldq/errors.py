@@ -2,7 +2,17 @@
 
 
 class CausalDQError(Exception):
-    """Base of all errors a user can cause; shown as one line, without a traceback."""
+    """Base of all errors a user can cause; shown as one line, without a traceback.
+
+    Examples
+    --------
+    >>> from causaldq import CausalDQError, Monitor
+    >>> try:
+    ...     Monitor.load("no.monitor")
+    ... except CausalDQError as error:
+    ...     print(type(error).__name__)
+    DataError
+    """
 
 
 class ConfigError(CausalDQError):

@@ -1,11 +1,8 @@
 """A small plant of our own making, to show how own data are monitored."""
 
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 
-from causaldq.files import write_csv, write_text
 from causaldq.types import Floats
 
 STREAMS = {
@@ -31,37 +28,6 @@ ROWS, FAULT = 900, 800
 MEMORY = 0.3
 """Autocorrelation of every stream's own term."""
 
-SETTINGS = """\
-# A plant of your own. Everything not said here is in config/defaults.yaml.
-profile: plant
-training_seeds: 1
-methods: [bayes_posterior, causal_dq, causal_sr, greedy, tssrp, random]
-sources:
-  plant:
-    kind: own
-    file: {file}
-    time: minute              # optional: rows must then be evenly spaced
-    first_in_control: 1       # rows count from 1, without the header
-    last_in_control: 700
-    first_fault: 801          # optional: rows under a known fault, for a real test
-scenarios:
-  plant:
-    table: own
-    source: plant
-    m: 3                      # sensors that can be read at a time
-    k: 2                      # streams shifted in training and in the injected tests
-    places: random
-    deltas: [0.5, 1.0, 2.0]   # shifts injected, in standard deviations
-    events: true              # measure on the fault rows too
-    hyperparameters: p10
-agent: {{epochs: 10}}
-calibration: {{paths: 200, fresh_paths: 200}}
-theory: null
-report:
-  title: My plant
-  note: ""
-"""
-
 
 def plant(rng: np.random.Generator) -> pd.DataFrame:
     """Rows a minute apart; in the fault the reactor runs hot."""
@@ -81,7 +47,22 @@ def plant(rng: np.random.Generator) -> pd.DataFrame:
     return table
 
 
-def write_example(file: Path, settings: Path) -> None:
-    """The plant's rows, and settings that say how to monitor it."""
-    write_csv(file, plant(np.random.default_rng(1)))
-    write_text(settings, SETTINGS.format(file=file))
+def example_plant() -> pd.DataFrame:
+    """Rows of a made-up plant of eight streams, a minute apart; a fault sets in at row 800.
+
+    Streams are correlated along a small causal graph and have a little memory. From minute 800
+    on the reactor's own temperature is off by one and a half standard deviations, and pressure
+    and purity follow it.
+
+    Returns
+    -------
+    pandas.DataFrame
+        900 rows, one column per stream, with the minute as the index; always the same.
+
+    Examples
+    --------
+    >>> rows = example_plant()
+    >>> rows.shape
+    (900, 8)
+    """
+    return plant(np.random.default_rng(1)).set_index("minute")

@@ -7,11 +7,14 @@ import csv
 import hashlib
 import io
 import json
+import math
 import os
+import tokenize
 import zipfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import zlib
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +23,29 @@ from causaldq.errors import DataError
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+SMALL_BYTES, LARGEST_RATIO = 64 << 20, 20
+"""What an archive may unfold to: a small size, or so many times its own. Measured values, of which
+policies mostly consist, hardly ever go below half."""
+BOUNDED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+"""Ways to compress of which zipfile unfolds only as much as is asked for."""
+HEADERS: dict[tuple[int, int], Callable[..., tuple[tuple[int, ...], bool, np.dtype[Any]]]] = {
+    (1, 0): np.lib.format.read_array_header_1_0,
+    (2, 0): np.lib.format.read_array_header_2_0,
+}
+DAMAGE = (
+    *(ArithmeticError, EOFError, LookupError, MemoryError, OSError, RuntimeError, TypeError),
+    *(ValueError, SyntaxError, tokenize.TokenError, zipfile.BadZipFile, zlib.error),
+)
+"""What Python raises on damaged archives and arrays. zipfile takes damage to a directory for
+features that it does not support, and numpy reads the header of an array as Python."""
+
+
+def one_line(error: Exception) -> str:
+    """What an error of a library says, short and on one line."""
+    text = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    return " ".join(text.split())[:200] or type(error).__name__
 
 
 def write_atomically(path: Path, write: Callable[[Path], None]) -> None:
@@ -66,8 +92,9 @@ def read_json(path: Path) -> Any:
         return json.loads(path.read_text())
     except FileNotFoundError:
         raise DataError(f"{path} does not exist; run the rule that makes it") from None
-    except ValueError as error:
-        raise DataError(f"{path} is not valid JSON ({error}); delete it and run again") from None
+    except (OSError, ValueError, RecursionError) as error:
+        reason = one_line(error)
+        raise DataError(f"{path} is not valid JSON ({reason}); delete it and run again") from None
 
 
 def write_arrays(path: Path, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
@@ -93,21 +120,68 @@ def read_arrays(path: Path, *needed: str) -> dict[str, npt.NDArray[Any]]:
     """Arrays of an .npz, refused if it is damaged or lacks any of those needed."""
     try:
         with zipfile.ZipFile(path) as archive:
+            entries = archive.infolist()
+            # Ours are not compressed, so that nothing in them is longer than the file.
+            if any(entry.compress_type != zipfile.ZIP_STORED for entry in entries):
+                raise ValueError("it is compressed")
+            if sum(entry.file_size for entry in entries) > path.stat().st_size:
+                raise ValueError("it is shorter than what it says it holds")
             arrays = {
-                name.removesuffix(".npy"): np.lib.format.read_array(
-                    io.BytesIO(archive.read(name)), allow_pickle=False
-                )
-                for name in archive.namelist()
+                entry.filename.removesuffix(".npy"): _array(archive.read(entry))
+                for entry in entries
             }
     except FileNotFoundError:
         raise DataError(f"{path} does not exist; run the rule that makes it") from None
-    # zipfile reports damage to its directory as features that it does not support.
-    except (ValueError, zipfile.BadZipFile, EOFError, OSError, RuntimeError, KeyError) as error:
-        raise DataError(f"{path} is damaged ({error}); delete it and run again") from None
+    except DAMAGE as error:
+        raise DataError(f"{path} is damaged ({one_line(error)}); delete it and run again") from None
     for name in needed:
         if name not in arrays:
             raise DataError(f"{path} has no array {name!r}; delete it and run again")
     return arrays
+
+
+def _array(content: bytes) -> npt.NDArray[Any]:
+    """An array in numpy's format, whose header is not believed: it may ask for any memory."""
+    stream = io.BytesIO(content)
+    version = np.lib.format.read_magic(stream)
+    if version not in HEADERS:
+        raise ValueError(f"an array has version {version}")
+    shape, columns_first, dtype = HEADERS[version](stream)
+    start = stream.tell()
+    if dtype.hasobject or not dtype.itemsize:
+        raise ValueError(f"an array holds {dtype}")
+    if math.prod(shape) * dtype.itemsize != len(content) - start:
+        raise ValueError("an array is not as long as its header says")
+    order: Literal["F", "C"] = "F" if columns_first else "C"
+    return np.ndarray(shape, dtype, content, start, order=order).copy(order="K")
+
+
+def read_archive(path: Path, names: Collection[str]) -> dict[str, bytes]:
+    """Those of some entries that a zip archive has.
+
+    Raises one of `DAMAGE`, also where they would unfold to far more than the file's own size.
+    """
+    with zipfile.ZipFile(path) as archive:
+        entries = [entry for entry in archive.infolist() if entry.filename in names]
+        if any(entry.compress_type not in BOUNDED for entry in entries):
+            raise ValueError("it is compressed in an unusual way")
+        if sum(entry.file_size for entry in entries) > max(
+            SMALL_BYTES, LARGEST_RATIO * path.stat().st_size
+        ):
+            raise ValueError("it unfolds to far more than its own size")
+        found = {}
+        for entry in entries:
+            # What an archive says of sizes may be false: no more is unfolded than it says.
+            with archive.open(entry) as handle:
+                found[entry.filename] = handle.read(entry.file_size)
+                if len(found[entry.filename]) != entry.file_size or handle.read(1):
+                    raise ValueError("it is not as long as it says")
+    return found
+
+
+def by_name(paths: Iterable[Path]) -> dict[str, Path]:
+    """Files by their name without its ending."""
+    return {path.stem: path for path in paths}
 
 
 def sha256(path: Path) -> str:
@@ -119,9 +193,29 @@ def sha256_of_text(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def write_csv(path: Path, table: "pd.DataFrame") -> None:
+def csv_text(table: "pd.DataFrame") -> str:
     """A CSV with one spelling for each number."""
-    write_text(path, table.to_csv(index=False, float_format="%.10g", lineterminator="\n"))
+    return table.to_csv(index=False, float_format="%.10g", lineterminator="\n")
+
+
+def write_csv(path: Path, table: "pd.DataFrame") -> None:
+    write_text(path, csv_text(table))
+
+
+def read_csv(path: Path, *needed: str) -> "pd.DataFrame":
+    """A table of results, refused if it is damaged or lacks any of the columns needed."""
+    import pandas as pd
+
+    try:
+        table = pd.read_csv(path, compression=None)
+    except FileNotFoundError:
+        raise DataError(f"{path} does not exist; run the rule that makes it") from None
+    except (OSError, ValueError) as error:
+        raise DataError(f"{path} is no table ({one_line(error)}); make it again") from None
+    for name in needed:
+        if name not in table:
+            raise DataError(f"{path} has no column {name!r}; make it again")
+    return table
 
 
 def write_rows(path: Path, columns: Sequence[str], rows: Iterable[Mapping[str, object]]) -> None:

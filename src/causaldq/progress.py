@@ -13,12 +13,23 @@ QUIET_SECONDS = 5.0
 class Reporter:
     """Shows how far a piece of work is. Use as a context manager."""
 
-    def __init__(self, what: str, total: int, unit: str, done: int = 0) -> None:
+    def __init__(
+        self,
+        what: str,
+        total: int,
+        unit: str,
+        done: int = 0,
+        *,
+        lines: bool = True,
+        bar: bool = True,
+    ) -> None:
+        """A bar at a terminal and lines elsewhere, as far as they are wanted."""
         self.what, self.total, self.unit, self.done = what, total, unit, done
         self.first = done
+        self.lines = lines
         self.started = self.last = time.monotonic()
         self.bar: Progress | None = None
-        if sys.stderr.isatty():
+        if bar and sys.stderr.isatty():
             self.bar = Progress(
                 TextColumn(what),
                 BarColumn(),
@@ -45,6 +56,8 @@ class Reporter:
         self.done += 1
         if self.bar:
             self.bar.update(self.task, completed=self.done, note=note)
+            return
+        if not self.lines:
             return
         now = time.monotonic()
         if now - self.last >= QUIET_SECONDS or self.done == self.total:

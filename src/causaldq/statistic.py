@@ -27,12 +27,16 @@ from causaldq.types import Floats, Ints
 class StatisticSettings(Settings):
     """The local statistic of the paper's section 4.2."""
 
-    decay: Annotated[Share, Field(description="lambda, the share of memory lost at each step")]
+    decay: Annotated[Share, Field(description="lambda, the share of memory lost at each step")] = (
+        0.02
+    )
     form: Annotated[
         Literal["normalised", "raw"],
         Field(description="normalised: chi-square null law; raw: as printed, chi2/(2-lambda)"),
-    ]
-    ridge: Annotated[Positive, Field(description="added to the precision so that solves are safe")]
+    ] = "normalised"
+    ridge: Annotated[
+        Positive, Field(description="added to the precision so that solves are safe")
+    ] = 1e-06
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from clones import ROOT, differences, make_clone, snakemake
 from cluster import Cluster
 from test_pipeline import CI, wait_until
 
-from causaldq.lineage.usage import records_below, usage
+from causaldq.pipeline.lineage.usage import records_below, usage
 
 # This cluster has no accounting, and is asked more often than the queue of a busy one.
 HERE = (

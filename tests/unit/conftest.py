@@ -12,9 +12,9 @@ import pytest
 import yaml
 from hypothesis import settings
 
-from causaldq.agent.settings import TrainingSettings
-from causaldq.loading import merge
-from causaldq.streams.model import StreamModel
+from causaldq.learn.settings import TrainingSettings
+from causaldq.models.streams import StreamModel
+from causaldq.pipeline.loading import merge
 
 # The same examples in every run: a statistical statement then holds or fails for good.
 settings.register_profile("fixed", derandomize=True, deadline=None, database=None, max_examples=40)

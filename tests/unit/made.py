@@ -7,13 +7,16 @@ from typing import Any
 import numpy as np
 import yaml
 
-from causaldq.equivariant.checkpoint import Equivariant
-from causaldq.equivariant.network import shapes
-from causaldq.equivariant.settings import EquivariantJob
+from causaldq.learn.equivariant.checkpoint import Equivariant
+from causaldq.learn.equivariant.settings import EquivariantJob
+from causaldq.learn.settings import TrainingSettings
 from causaldq.methods.base import Method, Problem
 from causaldq.methods.build import build
 from causaldq.methods.causal_dq_eq import CausalDqEq
+from causaldq.methods.equivariant_network import shapes
 from causaldq.methods.registry import index_methods
+from causaldq.pipeline.jobs import train
+from causaldq.pipeline.plan import Plan
 
 DEFAULTS: dict[str, Any] = yaml.safe_load(
     (Path(__file__).parents[2] / "config" / "defaults.yaml").read_text()
@@ -22,6 +25,13 @@ FAMILIES = {
     **dict.fromkeys(("causal_dq_eq", "non_causal_eq"), "bayes_posterior"),
     "causal_sr_no_graph": "causal_sr",
 }
+
+
+def training(plan: Plan, network: str) -> TrainingSettings:
+    """What a network of a plan is trained with."""
+    run, _, protocol = network.rpartition(".")
+    (only,) = train.settings(plan, run, [protocol]).networks  # type: ignore[list-item]
+    return only
 
 
 def equivariant_job(*, causal: bool, **changed: Any) -> EquivariantJob:
@@ -57,5 +67,5 @@ def made(name: str, problem: Problem, **changed: Any) -> Method[Any]:
     options = {**DEFAULTS["baselines"].get(FAMILIES.get(name, name), {}), **changed}
     if issubclass(kind, CausalDqEq):
         settings = kind.options.model_validate(options)
-        return kind(problem, settings, made_network(causal=kind.graph != "none"))  # type: ignore[arg-type]
+        return kind(problem, settings, made_network(causal=kind.graph != "none").weights)  # type: ignore[arg-type]
     return build(kind, problem, options)

@@ -12,23 +12,22 @@ from hypothesis import strategies as st
 from scipy.stats import chisquare
 from torch import nn
 
-from causaldq.agent.environment import Episodes, build_environment
-from causaldq.agent.learner import (
+from causaldq.learn.environment import Episodes, build_environment
+from causaldq.learn.learner import (
     Learner,
     causal_entropy,
     double_q_target,
     q_network,
     set_value,
 )
-from causaldq.agent.network import Perceptron, top_streams
-from causaldq.agent.replay import Batch, Replay
-from causaldq.agent.reward import reward, reward_shares, with_overrides
-from causaldq.agent.settings import LearnedMethod, RewardSettings, TrainingSettings
-from causaldq.agent.state import causal_state, causal_statistic
-from causaldq.agent.train import explore
+from causaldq.learn.replay import Batch, Replay
+from causaldq.learn.reward import reward, reward_shares, with_overrides
+from causaldq.learn.settings import LearnedMethod, RewardSettings, TrainingSettings
+from causaldq.learn.train import explore
+from causaldq.methods.causal_dq import Perceptron, causal_state, causal_statistic, top_streams
 from causaldq.methods.local import observe_local, start_local
+from causaldq.models.streams import StreamModel
 from causaldq.statistic import LocalStatistic, StatisticSettings
-from causaldq.streams.model import StreamModel
 
 SEEDS = st.integers(0, 2**32 - 1)
 Values = list[float]

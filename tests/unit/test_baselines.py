@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from made import made
 from scipy.stats import chi2
 
+from causaldq.calibration import CalibrationSettings, average_run_length, run_lengths
 from causaldq.errors import DataError
-from causaldq.evaluation.calibration import CalibrationSettings, average_run_length, run_lengths
 from causaldq.methods.base import Method, Problem, Truth, largest
 from causaldq.methods.cusum import Cusum, best_streams
 from causaldq.methods.full_observation import FullObservation
@@ -24,7 +24,7 @@ from causaldq.methods.registry import index_methods
 from causaldq.methods.round_robin import RoundRobin
 from causaldq.methods.tras import sum_of_largest
 from causaldq.methods.tssrp import log_sum
-from causaldq.monitor import statistics, step
+from causaldq.run import statistics, step
 from causaldq.statistic import LocalStatistic, StatisticSettings
 
 Form = Literal["normalised", "raw"]

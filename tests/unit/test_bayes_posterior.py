@@ -12,7 +12,7 @@ from made import made
 from causaldq.methods.base import Problem
 from causaldq.methods.bayes_posterior import BayesPosterior, BayesState
 from causaldq.methods.information import ROUNDS, most_informative, picked_in_order
-from causaldq.monitor import step
+from causaldq.run import step
 from causaldq.statistic import StatisticSettings
 from causaldq.types import Floats
 

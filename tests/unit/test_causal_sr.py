@@ -27,7 +27,7 @@ from causaldq.methods.causal_sr_no_graph import CausalSrNoGraph
 from causaldq.methods.causal_sr_random_order import CausalSrRandomOrder
 from causaldq.methods.causal_sr_reversed import CausalSrReversed
 from causaldq.methods.information import most_informative
-from causaldq.monitor import statistics, step
+from causaldq.run import statistics, step
 from causaldq.statistic import StatisticSettings
 
 STATISTIC = StatisticSettings(decay=0.1, form="normalised", ridge=1e-12)

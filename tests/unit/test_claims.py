@@ -1,6 +1,7 @@
 """Each judge says what the planted numbers say; every claim can be judged, or says why not."""
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -11,14 +12,14 @@ import pytest
 import yaml
 from scipy.stats import binomtest, chi2, ttest_ind
 
-from causaldq.config import Config
 from causaldq.errors import DataError
-from causaldq.evaluation.aggregate import COLUMNS
-from causaldq.evaluation.training import combined, summarise
-from causaldq.loading import load_config
 from causaldq.methods.registry import is_bound
-from causaldq.report.catalogue import catalogue
-from causaldq.report.claims import (
+from causaldq.pipeline.config import Config
+from causaldq.pipeline.evaluation.aggregate import COLUMNS
+from causaldq.pipeline.evaluation.training import combined, summarise
+from causaldq.pipeline.loading import load_config
+from causaldq.pipeline.report.catalogue import catalogue
+from causaldq.pipeline.report.claims import (
     claims_markdown,
     claims_summary,
     claims_table,
@@ -30,11 +31,11 @@ from causaldq.report.claims import (
     read_claims,
     verdict_words,
 )
-from causaldq.report.judges import JUDGES
-from causaldq.report.judges.delays import share_interval
-from causaldq.report.judges.evidence import Judgement, count
-from causaldq.report.tidy import Tidy
-from causaldq.theory.checks import CHECKS
+from causaldq.pipeline.report.judges import JUDGES
+from causaldq.pipeline.report.judges.delays import share_interval
+from causaldq.pipeline.report.judges.evidence import Judgement, count
+from causaldq.pipeline.report.tidy import Tidy
+from causaldq.pipeline.theory.checks import CHECKS
 
 ROOT = Path(__file__).parents[2]
 REFERENCE = ROOT / "data/reference"
@@ -615,7 +616,8 @@ def test_every_claim_can_be_judged_without_any_measurement(plant: Plant) -> None
     ("changed", "message"),
     [
         ({"judge": "shortist"}, "claim a: there is no judge 'shortist'; known: shortest"),
-        ({"with": {"table": "noise"}}, "claim a: judge shortest: missing a required argument"),
+        # Python 3.12 and later: a required keyword-only argument
+        ({"with": {"table": "noise"}}, "claim a: judge shortest: missing a required .*'tables'"),
         ({"theory": ["lemma"]}, "claim a: give either a judge or ids of checks"),
         ({"part": "rest"}, "claim a: there is no part 'rest'"),
         ({"place": None}, "claim a: 'place' is missing"),
@@ -630,7 +632,7 @@ def test_a_claim_that_cannot_be_judged_is_one_clear_error(
     path.write_text(yaml.safe_dump([{k: v for k, v in claim.items() if v is not None}]))
     with pytest.raises(DataError) as error:
         read_claims(path)
-    assert message in str(error.value)
+    assert re.search(message, str(error.value))
     assert "\n" not in str(error.value)
 
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from causaldq import code
-from causaldq.lineage.known_code import PLACE, known_hash
+from causaldq.pipeline import code
+from causaldq.pipeline.lineage.known_code import PLACE, known_hash
 
 
 @pytest.fixture
@@ -39,7 +39,7 @@ def test_comments_docstrings_and_layout_do_not_count(package: Path) -> None:
         "statistic.py",
         '"""Take in the values',
         '"""Reworded. Take in the values',
-        "jobs/train.py",
+        "pipeline/jobs/train.py",
     )
     assert before == after
     before, after = hash_after(
@@ -47,24 +47,93 @@ def test_comments_docstrings_and_layout_do_not_count(package: Path) -> None:
         "statistic.py",
         "        keep = 1.0",
         "        # why\n\n        keep = 1.0",
-        "jobs/train.py",
+        "pipeline/jobs/train.py",
     )
     assert before == after
 
 
 def test_an_edit_reaches_the_steps_that_use_it_and_no_others(package: Path) -> None:
     edit = ("statistic.py", "1.0 - self.settings.decay", "1.0 - 2 * self.settings.decay")
-    before, after = hash_after(package, *edit, "jobs/train.py")
+    before, after = hash_after(package, *edit, "pipeline/jobs/train.py")
     assert before != after
-    before, after = hash_after(package, edit[0], edit[2], edit[1], "jobs/simulate.py")
+    before, after = hash_after(package, edit[0], edit[2], edit[1], "pipeline/jobs/simulate.py")
     assert before == after
 
 
 def test_an_import_inside_a_function_counts(package: Path) -> None:
     names = {
-        p.relative_to(package).as_posix() for p in code.reachable(package / "jobs/calibrate.py")
+        p.relative_to(package).as_posix()
+        for p in code.reachable(package / "pipeline/jobs/calibrate.py")
     }
-    assert "agent/policy.py" in names
+    assert "methods/causal_dq.py" in names
+
+
+def reached(package: Path, entry: str) -> set[str]:
+    paths = code.reachable(package / entry)
+    return {path.relative_to(package).as_posix() for path in paths}
+
+
+def test_what_type_checkers_alone_read_does_not_count(package: Path) -> None:
+    """Else every job would depend on the plan, and through it on all settings."""
+    own = {"pipeline/jobs/simulate.py", "worlds/simulation.py", "files.py", "setting.py"}
+    found = reached(package, "pipeline/jobs/simulate.py")
+    assert own <= found
+    assert not found & {"pipeline/plan.py", "pipeline/config.py", "pipeline/places.py"}
+    block = "if TYPE_CHECKING:\n    from causaldq.pipeline.plan import Plan\n"
+    edit = ("pipeline/jobs/simulate.py", block, block + "    Plans = list[Plan]\n")
+    before, after = hash_after(package, *edit, "pipeline/jobs/simulate.py")
+    assert before == after
+    unasked = ("pipeline/jobs/simulate.py", block, block.replace("if TYPE_CHECKING", "if True"))
+    before, after = hash_after(package, unasked[0], edit[2], unasked[2], unasked[0])
+    assert before != after
+    assert "pipeline/config.py" in reached(package, "pipeline/jobs/simulate.py")
+
+
+def test_what_plans_a_job_is_not_what_it_runs(package: Path) -> None:
+    job = "pipeline/jobs/calibrate.py"
+    assert "methods/registry.py" not in reached(package, job), "its settings ask the registry"
+    for old, new, counts in (
+        ("run = plan.limits[limits]", "run = plan.limits[str(limits)]", False),
+        ("def settings(plan", "def settings(job", True),
+        ("def _limits(job", "def _limit(job", True),
+    ):
+        before, after = hash_after(package, job, old, new, job)
+        assert (before != after) == counts, old
+    # Elsewhere a function of that name is work like any other.
+    module = package / "seeds.py"
+    module.write_text(module.read_text() + "\ndef settings(plan):\n    return 1\n")
+    before, after = hash_after(package, "seeds.py", "return 1\n", "return 2\n", job)
+    assert before != after
+
+
+@pytest.mark.parametrize("job", ["calibrate", "discover", "evaluate", "fetch", "inject", "policy",
+    "possible_graphs", "prepare", "showcase", "simulate", "theory", "train", "train_equivariant",
+])  # fmt: skip
+def test_jobs_with_a_share_of_the_settings_do_not_depend_on_all_of_them(
+    package: Path, job: str
+) -> None:
+    found = reached(package, f"pipeline/jobs/{job}.py")
+    assert not found & {"pipeline/config.py", "pipeline/plan.py", "pipeline/loading.py"}
+    others = {name for name in found if name.startswith("pipeline/jobs/")}
+    assert others == {f"pipeline/jobs/{job}.py"}
+
+
+def test_a_job_runs_the_code_of_its_own_source_only(package: Path) -> None:
+    def hashes() -> dict[str, str]:
+        for part in (code.executed, code.imported, code._hash):
+            part.cache_clear()
+        script = package / "pipeline/jobs/prepare.py"
+        return {kind: code.job_hash(script, {"wanted": {"kind": kind}}) for kind in ("tep", "own")}
+
+    before = hashes()
+    with (package / "pipeline/sources/tep.py").open("a") as file:
+        file.write("EXTRA = 1\n")
+    after = hashes()
+    assert before["tep"] != after["tep"]
+    assert before["own"] == after["own"]
+    registry = package / "pipeline/sources/registry.py"
+    registry.write_text(registry.read_text().replace("KINDS = {", 'KINDS = {"new": "New",'))
+    assert hashes() == after, "a new source is no change to the others"
 
 
 def test_a_job_runs_the_code_of_its_own_method_only(package: Path) -> None:
@@ -73,7 +142,7 @@ def test_a_job_runs_the_code_of_its_own_method_only(package: Path) -> None:
             part.cache_clear()
         jobs = {name: {"method": name} for name in ("greedy", "tssrp", "tras", "causal_dq")}
         jobs["several"] = {"runs": [{"method": "greedy"}, {"method": "tssrp"}]}
-        script = package / "jobs/calibrate.py"
+        script = package / "pipeline/jobs/calibrate.py"
         return {name: code.job_hash(script, job) for name, job in jobs.items()}
 
     before = hashes()
@@ -94,7 +163,7 @@ def test_a_job_runs_the_code_of_its_own_method_only(package: Path) -> None:
 
 
 def test_a_remembered_hash_is_the_one_of_the_code_at_hand(package: Path, tmp_path: Path) -> None:
-    script, settings = package / "jobs/calibrate.py", {"method": "greedy"}
+    script, settings = package / "pipeline/jobs/calibrate.py", {"method": "greedy"}
 
     def fresh() -> str:
         for part in (code.executed, code.imported, code._hash):
@@ -103,7 +172,7 @@ def test_a_remembered_hash_is_the_one_of_the_code_at_hand(package: Path, tmp_pat
 
     (tmp_path / PLACE.parent).mkdir()
     seen = set()
-    for edited in (None, "jobs/calibrate.py", "methods/greedy.py", "statistic.py"):
+    for edited in (None, "pipeline/jobs/calibrate.py", "methods/greedy.py", "statistic.py"):
         if edited:
             with (package / edited).open("a") as file:
                 file.write("EXTRA = 1\n")
@@ -127,6 +196,6 @@ def test_a_remembered_hash_is_the_one_of_the_code_at_hand(package: Path, tmp_pat
 
 
 def test_where_snakemake_keeps_no_notes_none_are_left(package: Path, tmp_path: Path) -> None:
-    script = package / "jobs/inject.py"
+    script = package / "pipeline/jobs/inject.py"
     assert known_hash(tmp_path, script, None) == code.job_hash(script, None)
     assert not (tmp_path / PLACE.parent).exists()

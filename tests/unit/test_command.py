@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ASK = """
-from causaldq import command
+from causaldq.pipeline import command
 import json, numpy, scipy.linalg, torch, threadpoolctl
 print(json.dumps({
     "blas": sorted({found["architecture"] for found in threadpoolctl.threadpool_info()

@@ -7,8 +7,18 @@ from typing import Any
 import pytest
 import yaml
 
+from causaldq.calibration import CalibrationSettings
+from causaldq.discovery.settings import DiscoverySettings, UncertaintySettings
 from causaldq.errors import ConfigError
-from causaldq.loading import load_config, merge, schema
+from causaldq.learn.equivariant.settings import EquivariantSettings
+from causaldq.learn.settings import AgentSettings
+from causaldq.methods.registry import index_methods
+from causaldq.pipeline.config import BaselineSettings, Config, EvaluationSettings
+from causaldq.pipeline.loading import check_files, load_config, merge, schema
+from causaldq.pipeline.plan import Plan
+from causaldq.setting import Settings
+from causaldq.statistic import StatisticSettings
+from causaldq.worlds.simulation import SimulationSource
 
 CONFIG = Path(__file__).parents[2] / "config"
 
@@ -130,6 +140,67 @@ def test_only_some_scenarios_can_be_asked_for() -> None:
         load_config(CONFIG, {"only": ["p11"]})
 
 
+def work(config: Config) -> set[tuple[str, str]]:
+    """All units of work that a config asks for, by kind and id."""
+    plan = Plan(config)
+    kinds = {
+        "run": plan.runs,
+        "network": plan.networks,
+        "shared network": plan.shared_networks(),
+        "propagation": plan.studies(),
+        "graph": plan.graphs(),
+        "source": config.sources,
+        "crossed": plan.crossed(),
+    }
+    return {(kind, name) for kind, names in kinds.items() for name in names}
+
+
+@pytest.mark.parametrize("profile", ["ci", "quick", "paper"])
+def test_some_scenarios_ask_for_no_more_work_than_all(profile: str) -> None:
+    whole = load_config(CONFIG, {"profile": profile})
+    for name in whole.scenarios:
+        some = load_config(CONFIG, {"profile": profile, "only": name})
+        assert work(some) <= work(whole), name
+    # What the profile leaves out can be asked for all the same, if by name.
+    if profile == "quick":
+        assert "unseen_p30" not in whole.scenarios
+        asked = load_config(CONFIG, {"only": "unseen_p30"})
+        assert list(asked.scenarios) == ["unseen_p30"]
+        assert asked.propagation == whole.propagation
+
+
+OWN_FILES: dict[str, dict[str, Any]] = {
+    "sources.mine.file": {
+        "sources": {
+            "mine": {
+                "kind": "own", "file": "here.csv", "first_in_control": 1, "last_in_control": 9,
+            }
+        }
+    },
+    "sources.flares.path": {"sources": {"flares": {"path": "here.csv"}}},
+    "discovery.file": {"discovery": {"algorithm": "file", "file": "here.csv"}},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("place", OWN_FILES)
+def test_a_file_of_the_users_own_has_to_be_there(
+    place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    config = load_config(CONFIG, OWN_FILES[place])
+    with pytest.raises(ConfigError, match=rf"^{place}: here.csv does not exist; put it there"):
+        check_files(config)
+    Path("here.csv").touch()
+    check_files(config)
+    Path("here.csv").unlink()
+    Path("here.csv").mkdir()
+    if place == "sources.flares.path":  # a folder of windows
+        check_files(config)
+    else:
+        with pytest.raises(ConfigError, match=rf"^{place}: here.csv is a folder; give a file"):
+            check_files(config)
+
+
 def test_complete_settings_are_taken_as_they_are() -> None:
     some = load_config(CONFIG, {"only": "p10"})
     assert load_config(CONFIG, {"complete": True, **some.model_dump()}) == some
@@ -137,12 +208,41 @@ def test_complete_settings_are_taken_as_they_are() -> None:
 
 def test_a_missing_setting_is_named(tmp_path: Path) -> None:
     defaults = yaml.safe_load((CONFIG / "defaults.yaml").read_text())
-    del defaults["calibration"]["arl0"]
+    del defaults["hyperparameters"]["p10"]["batch"]
     (tmp_path / "defaults.yaml").write_text(yaml.safe_dump(defaults))
     for name in ("quick.yaml", "experiments.yaml"):
         (tmp_path / name).write_text((CONFIG / name).read_text())
-    with pytest.raises(ConfigError, match=r"calibration.arl0: is missing"):
+    with pytest.raises(ConfigError, match=r"hyperparameters.p10.batch: is missing"):
         load_config(tmp_path, {})
+
+
+@pytest.mark.parametrize(
+    ("place", "settings"),
+    [
+        ("statistic", StatisticSettings()),
+        ("calibration", CalibrationSettings()),
+        ("discovery", DiscoverySettings()),
+        ("uncertainty", UncertaintySettings()),
+        ("agent", AgentSettings()),
+        ("equivariant", EquivariantSettings()),
+        ("evaluation", EvaluationSettings()),
+        ("source_defaults.simulation", SimulationSource(p=2)),
+        *(
+            (f"baselines.{name}", kind.options())
+            for name, kind in index_methods().items()
+            if kind.options is not None and name in BaselineSettings.model_fields
+        ),
+    ],
+    ids=str,
+)
+def test_the_defaults_of_the_file_are_those_of_the_library(place: str, settings: Settings) -> None:
+    """The library's are the definition; the file lists them for those who change some."""
+    written = yaml.safe_load((CONFIG / "defaults.yaml").read_text())
+    for part in place.split("."):
+        written = written[part]
+    defined = settings.model_dump()
+    assert written == {name: value for name, value in defined.items() if name in written}
+    assert set(defined) - set(written) <= {"file", "kind", "p"}
 
 
 def test_broken_yaml_is_one_line(tmp_path: Path) -> None:

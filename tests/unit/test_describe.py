@@ -7,14 +7,12 @@ import pandas as pd
 import pytest
 
 from causaldq.discovery.graph import Graph, quality
-from causaldq.evaluation.edges import KINDS, UNJUDGED, edge_counts, edge_table
-from causaldq.jobs.describe import QUIET, SHIFTED, SOURCE_COLUMNS, run_describe
-from causaldq.jobs.discover import run_discover
-from causaldq.jobs.inject import run_inject
-from causaldq.jobs.simulate import run_simulate
-from causaldq.loading import load_config
-from causaldq.plan import Plan
-from causaldq.shifts import InjectedSet
+from causaldq.pipeline.evaluation.edges import KINDS, UNJUDGED, edge_counts, edge_table
+from causaldq.pipeline.jobs import describe, discover, inject, simulate
+from causaldq.pipeline.jobs.describe import QUIET, SHIFTED, SOURCE_COLUMNS
+from causaldq.pipeline.loading import load_config
+from causaldq.pipeline.plan import Plan
+from causaldq.worlds.shifts import InjectedSet
 
 ROOT = Path(__file__).parents[2]
 CONFIG = load_config(ROOT / "config", {"profile": "ci", "only": ["p10"]})
@@ -57,23 +55,21 @@ def test_nothing_is_judged_where_the_truth_is_not_known() -> None:
 def test_a_replication_is_shown_as_it_was_injected(tmp_path: Path) -> None:
     plan = Plan(CONFIG)
     assert plan.drawn() == {"sim_p10": "p10"}
-    files = {name: tmp_path / name for name in ("facts.json", "p10.npz", "sources", "edges")}
-    files |= {name: tmp_path / name for name in ("streams.npz", "graph.npz", "summary", "paths")}
-    run_simulate(plan.simulate_job("sim_p10"), files["streams.npz"], files["facts.json"])
-    run_inject(plan.inject_job("p10"), files["streams.npz"], files["p10.npz"])
-    run_discover(
-        plan.discover_job("sim_p10"), files["streams.npz"], files["graph.npz"], files["summary"]
-    )
-    run_describe(
-        CONFIG,
-        ROOT / "data/sources.yaml",
-        {"sim_p10": files["facts.json"]},
-        {"sim_p10": files["streams.npz"]},
-        {"p10": files["p10.npz"]},
-        {"sim_p10": files["graph.npz"]},
-        files["sources"],
-        files["paths"],
-        files["edges"],
+    files = {name: tmp_path / name for name in ("p10.npz", "sources", "paths", "edges", "summary")}
+    streams, facts, graph = (tmp_path / f"sim_p10.{kind}" for kind in ("npz", "json", "graph"))
+    simulate.run(simulate.settings(plan, "sim_p10"), streams=streams, facts=facts)
+    inject.run(inject.settings(plan, "p10"), streams=streams, output=files["p10.npz"])
+    discovered = discover.settings(plan, "sim_p10")
+    discover.run(discovered, streams=streams, output=graph, summary=files["summary"])
+    describe.run(
+        describe.settings(plan),
+        facts=[facts],
+        streams=[streams],
+        injected=[files["p10.npz"]],
+        graphs=[graph],
+        sources=files["sources"],
+        paths=files["paths"],
+        edges=files["edges"],
     )
     sets = InjectedSet.load(files["p10.npz"])
     table = pd.read_csv(files["paths"])

@@ -19,9 +19,8 @@ from causaldq.discovery.graph import Graph, directions, quality
 from causaldq.discovery.pc import pc
 from causaldq.discovery.settings import DiscoverySettings
 from causaldq.errors import DiscoveryError
-from causaldq.sources.settings import SimulationSource
-from causaldq.streams.model import StreamModel
-from causaldq.streams.simulation import simulate
+from causaldq.models.streams import StreamModel
+from causaldq.worlds.simulation import SimulationSource, simulate
 
 SEEDS = st.integers(0, 2**32 - 1)
 Arrows = set[tuple[int, int]]

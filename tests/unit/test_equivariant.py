@@ -8,31 +8,29 @@ import pytest
 import torch
 from made import DEFAULTS, equivariant_job, made, made_network
 
-from causaldq.equivariant.checkpoint import Equivariant, load_equivariant, save_equivariant
-from causaldq.equivariant.episodes import draw
-from causaldq.equivariant.features import conditional_variance, features
-from causaldq.equivariant.network import FEATURES, GLOBALS, Seen, advantages, links
-from causaldq.equivariant.reward import Outcome, shares
-from causaldq.equivariant.train import (
+from causaldq.errors import CheckpointError, ConfigError
+from causaldq.learn.equivariant.checkpoint import load_equivariant, save_equivariant
+from causaldq.learn.equivariant.episodes import draw
+from causaldq.learn.equivariant.reward import Outcome, shares
+from causaldq.learn.equivariant.train import (
     SeenTensors,
     causal_entropy,
     fresh_weights,
     train_equivariant,
     values,
 )
-from causaldq.errors import CheckpointError, ConfigError
-from causaldq.evaluation.overall import Cells, ratio
-from causaldq.jobs.cross import Crossed
-from causaldq.jobs.overall import crossing
 from causaldq.methods.base import Problem
 from causaldq.methods.bayes_posterior import BayesPosterior, BayesPosteriorSettings
 from causaldq.methods.causal_dq_eq import CausalDqEq
+from causaldq.methods.equivariant_features import conditional_variance, features
+from causaldq.methods.equivariant_network import FEATURES, GLOBALS, Seen, advantages, links
 from causaldq.methods.non_causal_eq import NonCausalEq
-from causaldq.monitor import delays, step
+from causaldq.pipeline.evaluation.overall import Cells, crossing, ratio
+from causaldq.pipeline.jobs.cross import Crossed
+from causaldq.run import delays, step
 from causaldq.seeds import generator
-from causaldq.sources.settings import SimulationSource
 from causaldq.statistic import StatisticSettings
-from causaldq.streams.simulation import simulate
+from causaldq.worlds.simulation import SimulationSource, simulate
 
 STATISTIC = StatisticSettings.model_validate(DEFAULTS["statistic"])
 FILTER = BayesPosteriorSettings.model_validate(DEFAULTS["baselines"]["bayes_posterior"])
@@ -119,7 +117,7 @@ def test_an_untrained_network_does_as_the_filter_does() -> None:
     job = equivariant_job(causal=True)
     weights = {name: tensor.detach().numpy() for name, tensor in fresh_weights(job).items()}
     learned, plain = (
-        CausalDqEq(problem, FILTER, Equivariant(weights, job)),
+        CausalDqEq(problem, FILTER, weights),
         BayesPosterior(problem, FILTER),
     )
     state = plain.start(5, None, np.random.default_rng(0))
@@ -146,8 +144,8 @@ def test_one_network_serves_any_number_of_streams_and_sensors(p: int, m: int) ->
 def test_without_a_graph_only_the_control_can_be_used() -> None:
     problem = Problem(np.eye(5), 2, STATISTIC)
     with pytest.raises(ConfigError, match="non_causal_eq"):
-        CausalDqEq(problem, FILTER, made_network(causal=True))
-    NonCausalEq(problem, FILTER, made_network(causal=False))
+        CausalDqEq(problem, FILTER, made_network(causal=True).weights)
+    NonCausalEq(problem, FILTER, made_network(causal=False).weights)
 
 
 # --- training ----------------------------------------------------------------------------------
@@ -237,9 +235,9 @@ def test_a_checkpoint_comes_back_and_a_damaged_one_is_refused(tmp_path: Path) ->
     assert loaded.job == network.job
     np.testing.assert_array_equal(loaded.weights["encode"], network.weights["encode"])
     problem = a_problem(5, 2)
-    assert isinstance(NonCausalEq.with_network(problem, FILTER, path), NonCausalEq)
-    with pytest.raises(CheckpointError, match="not a network of CausalDqEq"):
-        CausalDqEq.with_network(problem, FILTER, path)
+    assert isinstance(NonCausalEq(problem, FILTER, loaded.weights), NonCausalEq)
+    with pytest.raises(CheckpointError, match="not the weights of CausalDqEq"):
+        CausalDqEq(problem, FILTER, loaded.weights)
     content = path.read_bytes()
     path.write_bytes(content[:-4])
     with pytest.raises(CheckpointError, match="train it again"):

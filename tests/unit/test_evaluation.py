@@ -11,19 +11,19 @@ from hypothesis import strategies as st
 from scipy.stats import norm, wilcoxon
 from scipy.stats import t as student
 
-from causaldq.evaluation.aggregate import delay_matrix
-from causaldq.evaluation.calibration import (
+from causaldq.calibration import (
     average_run_length,
     limit_at_most,
     limit_for,
     measured_run_length,
     run_lengths,
 )
-from causaldq.evaluation.statistics import among_best, compare, estimate, holm
+from causaldq.estimates import among_best, compare, estimate, holm
 from causaldq.methods.base import Method, Problem, State, Truth
 from causaldq.methods.local import LocalMethod, LocalState
 from causaldq.methods.oracle_set import OracleSet
-from causaldq.monitor import delays, statistics
+from causaldq.pipeline.evaluation.aggregate import delay_matrix
+from causaldq.run import delays, statistics
 from causaldq.statistic import StatisticSettings
 
 SEEDS = st.integers(0, 2**32 - 1)

@@ -1,10 +1,13 @@
 """Files are whole or absent, repeatable, and say so when they are damaged."""
 
+import gzip
 import io
 import json
 import os
 import pickle
 import stat
+import tracemalloc
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +21,7 @@ from causaldq.errors import DataError
 from causaldq.files import (
     canonical_json,
     read_arrays,
+    read_csv,
     read_json,
     sha256,
     sha256_of_text,
@@ -28,8 +32,8 @@ from causaldq.files import (
     write_json,
     write_text,
 )
-from causaldq.shifts import InjectedSet
-from causaldq.streams.model import StreamModel
+from causaldq.models.streams import StreamModel
+from causaldq.worlds.shifts import InjectedSet
 
 ARRAYS = {
     "values": np.linspace(0, 1, 12).reshape(3, 4),
@@ -232,6 +236,131 @@ def test_what_is_no_archive_is_named(tmp_path: Path) -> None:
         path.write_bytes(content)
         with pytest.raises(DataError, match=r"some\.npz"):
             read_arrays(path)
+
+
+def npy(header: str, data: bytes = b"", version: bytes = b"\x01\x00") -> bytes:
+    """An array's file as its header says, whatever that is."""
+    text = header.encode("latin-1")
+    return b"\x93NUMPY" + version + len(text).to_bytes(2, "little") + text + data
+
+
+def header(shape: str = "(3,)", descr: str = "'<f8'", order: str = "False") -> str:
+    return f"{{'descr': {descr}, 'fortran_order': {order}, 'shape': {shape}}}"
+
+
+THREE = np.arange(3.0).tobytes()
+BAD_ARRAYS = {
+    "more than is there": npy(header("(10,)"), THREE),
+    "more than any machine has": npy(header("(10000000000000,)"), THREE),
+    "more than can be counted": npy(header("(4294967296, 4294967296, 4294967296)"), THREE),
+    "nothing of more than can be counted": npy(header("(0, 99999999999999999999999)")),
+    "less than is there": npy(header("(2,)"), THREE),
+    "less than nothing": npy(header("(-3,)"), THREE),
+    "text for a shape": npy(header("'3'"), THREE),
+    "text in a shape": npy(header("('3',)"), THREE),
+    "objects": npy(header(descr="'|O'"), THREE),
+    "objects within": npy(header(descr="[('a', '|O')]"), THREE),
+    "no type": npy(header(descr="'nothing'"), THREE),
+    "a type of no size": npy(header(descr="'|V0'"), THREE),
+    "a call for a type": npy(header(descr="print()"), THREE),
+    "no dictionary": npy("[1, 2]", THREE),
+    "other keys": npy("{'a': 1}", THREE),
+    "cut off": npy("{'descr': '<f8', 'shape': (3,", THREE),
+    "cut off in a text": npy("{'descr': '''", THREE),
+    "indented": npy("  1\n 2\n", THREE),
+    "nested": npy("(" * 9000, THREE),
+    "deep": npy("-" * 9000 + "1", THREE),
+    "long": npy(header() + " " * 60_000, THREE),
+    "a zero byte": npy("\0", THREE),
+    "another version": npy(header(), THREE, b"\x09\x00"),
+    "no magic": b"NUMPY",
+    "nothing": b"",
+}
+
+
+@pytest.mark.parametrize("case", BAD_ARRAYS)
+def test_a_bad_array_in_a_sound_archive_is_named(tmp_path: Path, case: str) -> None:
+    path = tmp_path / "some.npz"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("a.npy", BAD_ARRAYS[case])
+    with pytest.raises(DataError, match=r"some\.npz is damaged \(.*\); delete it") as caught:
+        read_arrays(path)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_arrays_that_numpy_wrote_are_read(tmp_path: Path, order: Any) -> None:
+    wanted = {
+        "a": np.arange(12.0).reshape(3, 4, order=order),
+        "b": np.array(["x", "yz"]),
+        "c": np.empty((0, 4)),
+        "d": np.array([1, 2], dtype=">i2"),
+    }
+    np.savez(tmp_path / "some.npz", **wanted)
+    found = read_arrays(tmp_path / "some.npz")
+    for name, array in wanted.items():
+        assert found[name].dtype == array.dtype
+        np.testing.assert_array_equal(found[name], array)
+        assert found[name].flags.writeable
+
+
+def test_an_archive_that_unfolds_is_refused_before_it_does(tmp_path: Path) -> None:
+    path = tmp_path / "some.npz"
+    start = npy(header(f"({100 << 20},)", "'|u1'"))
+    with (
+        zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive,
+        archive.open("a.npy", "w") as entry,
+    ):
+        entry.write(start)
+        for _ in range(100):
+            entry.write(bytes(1 << 20))
+    content = path.read_bytes()
+    assert len(content) < 1 << 20
+    # What it says of its sizes may be false as well.
+    told = (100 << 20) + len(start)
+    false = content.replace(told.to_bytes(4, "little"), (200).to_bytes(4, "little"))
+    assert false != content
+    for bad in (content, false):
+        path.write_bytes(bad)
+        tracemalloc.start()
+        with pytest.raises(DataError, match=r"some\.npz is damaged \(.*\); delete it"):
+            read_arrays(path)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert peak < 10 << 20
+
+
+def test_what_is_no_file_is_named(tmp_path: Path) -> None:
+    for read in (read_arrays, read_json, read_csv):
+        with pytest.raises(DataError, match=rf"{tmp_path.name} .*Is a directory"):
+            read(tmp_path)
+        with pytest.raises(DataError, match="Not a directory"):
+            read(Path(__file__) / "some.json")
+
+
+@pytest.mark.parametrize("content", ["[" * 100_000, '{"a":' * 100_000, "1" * 10_000])
+def test_json_that_is_too_deep_or_too_long_is_named(tmp_path: Path, content: str) -> None:
+    (tmp_path / "some.json").write_text(content)
+    with pytest.raises(DataError, match=r"some\.json is not valid JSON"):
+        read_json(tmp_path / "some.json")
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"\xff\xfe", b'"a\n', b"a\n1,2\n1,2,3\n", gzip.compress(b"a\n1\n", mtime=0)]
+)
+def test_a_table_that_is_none_is_named(tmp_path: Path, content: bytes) -> None:
+    for name in ("some.csv", "some.csv.gz"):
+        (tmp_path / name).write_bytes(content)
+        with pytest.raises(DataError, match=rf"{name} is no table \(.*\); make it again") as caught:
+            read_csv(tmp_path / name)
+        assert "\n" not in str(caught.value)
+
+
+def test_a_table_without_a_column_that_is_needed_is_named(tmp_path: Path) -> None:
+    (tmp_path / "some.csv").write_text("a,b\n1,2\n")
+    assert read_csv(tmp_path / "some.csv", "b")["b"].tolist() == [2]
+    with pytest.raises(DataError, match=r"some\.csv has no column 'c'; make it again"):
+        read_csv(tmp_path / "some.csv", "b", "c")
 
 
 class Trap:

@@ -7,10 +7,10 @@ import pandas as pd
 import pytest
 
 from causaldq.errors import DataError
-from causaldq.evaluation.graphs import COLUMNS
-from causaldq.loading import load_config
-from causaldq.report.gaps import gaps, promised
-from causaldq.report.jobs import run_claims
+from causaldq.pipeline.evaluation.graphs import COLUMNS
+from causaldq.pipeline.jobs import claims
+from causaldq.pipeline.loading import load_config
+from causaldq.pipeline.report.gaps import gaps, promised
 
 ROOT = Path(__file__).parents[2]
 PUBLISHED = pd.read_csv(ROOT / "data/reference/published.csv")
@@ -75,9 +75,15 @@ def test_claims_are_not_judged_on_results_with_gaps(tmp_path: Path) -> None:
     add, graphs = complete()
     add.drop(index=add.index[add["delta"] == 2.0]).to_csv(tmp_path / "add.csv")
     graphs.to_csv(tmp_path / "graphs.csv")
-    outputs = [tmp_path / name for name in ("claims.csv", "cells.csv", "compared.csv")]
+    outputs = {name: tmp_path / name for name in ("output", "cells", "compared")}
     reference = ROOT / "data/reference"
     tidy = [tmp_path / "add.csv", tmp_path / "graphs.csv", reference / "published.csv"]
     with pytest.raises(DataError, match=r"noise_free case_a causal_dq m=6 delta=2 .*add \(fair"):
-        run_claims(config, tidy, reference / "claims.yaml", reference / "comparison.yaml", *outputs)
-    assert not outputs[0].exists()
+        claims.run(
+            config,
+            tidy=tidy,
+            claims=reference / "claims.yaml",
+            comparison=reference / "comparison.yaml",
+            **outputs,
+        )
+    assert not outputs["output"].exists()

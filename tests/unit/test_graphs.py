@@ -6,17 +6,18 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from causaldq.config import Config
-from causaldq.discovery.degrade import degraded, topological_order
+from causaldq.discovery.degrade import degraded
 from causaldq.discovery.graph import Graph, is_acyclic, quality
-from causaldq.evaluation.graphs import graph_table
 from causaldq.files import write_json
-from causaldq.jobs.discover import run_discover
-from causaldq.loading import load_config
-from causaldq.plan import Plan
-from causaldq.report.catalogue import catalogue
+from causaldq.models.order import topological_order
+from causaldq.pipeline.config import Config
+from causaldq.pipeline.evaluation.graphs import graph_table
+from causaldq.pipeline.jobs import discover
+from causaldq.pipeline.loading import load_config
+from causaldq.pipeline.plan import Plan
+from causaldq.pipeline.report.catalogue import catalogue
 from causaldq.seeds import generator
-from causaldq.streams.simulation import simulate
+from causaldq.worlds.simulation import simulate
 
 CONFIG = load_config(Path(__file__).parents[2] / "config", {"profile": "quick"})
 
@@ -54,9 +55,9 @@ def test_every_quality_is_what_it_says(tmp_path: Path) -> None:
     model.save(tmp_path / "streams.npz")
     found = {}
     for name in ("sim_p10", "sim_p10.no_edges", "sim_p10.low", "sim_p10.ground_truth"):
-        job = plan.discover_job(name)
-        summary = tmp_path / f"{name}.json"
-        run_discover(job, tmp_path / "streams.npz", tmp_path / f"{name}.npz", summary)
+        graph, summary = tmp_path / f"{name}.npz", tmp_path / f"{name}.json"
+        job = discover.settings(plan, name)
+        discover.run(job, streams=tmp_path / "streams.npz", output=graph, summary=summary)
         found[name] = pd.read_json(summary, typ="series")
     assert found["sim_p10.ground_truth"]["shd"] == 0
     assert found["sim_p10.ground_truth"]["tpr"] == 1

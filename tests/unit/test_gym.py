@@ -6,14 +6,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
+from made import training
 
-from causaldq.agent.gym import SensorEnv, SensorVectorEnv
-from causaldq.agent.settings import TrainingSettings
-from causaldq.loading import load_config
-from causaldq.plan import Plan
+from causaldq.learn.gym import SensorEnv, SensorVectorEnv
+from causaldq.learn.settings import TrainingSettings
+from causaldq.models.streams import StreamModel
+from causaldq.pipeline.loading import load_config
+from causaldq.pipeline.plan import Plan
 from causaldq.seeds import generator
-from causaldq.streams.model import StreamModel
-from causaldq.streams.simulation import simulate
+from causaldq.worlds.simulation import simulate
 
 CONFIG = Path(__file__).parents[2] / "config"
 
@@ -25,7 +26,7 @@ def model() -> StreamModel:
 
 
 def settings(network: str = "p10.causal_dq.s0.fair") -> TrainingSettings:
-    return Plan(load_config(CONFIG, {"profile": "ci"})).training(network)
+    return training(Plan(load_config(CONFIG, {"profile": "ci"})), network)
 
 
 @pytest.mark.parametrize("method", ["causal_dq", "non_causal"])

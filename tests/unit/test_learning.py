@@ -4,20 +4,20 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from made import training
 
-from causaldq.agent.checkpoint import Checkpoint
-from causaldq.agent.policy import LearnedPolicy
-from causaldq.agent.train import train
 from causaldq.discovery.algorithms import discover
 from causaldq.discovery.effects import propagation_effects
-from causaldq.loading import load_config
+from causaldq.learn.checkpoint import Checkpoint
+from causaldq.learn.train import train
 from causaldq.methods.base import Method, Problem, Truth
 from causaldq.methods.oracle_set import OracleSet
-from causaldq.monitor import delays
-from causaldq.plan import Plan
+from causaldq.pipeline.loading import load_config
+from causaldq.pipeline.plan import Plan
+from causaldq.run import delays
 from causaldq.seeds import generator
-from causaldq.shifts import InjectedSet, inject
-from causaldq.streams.simulation import simulate
+from causaldq.worlds.shifts import InjectedSet, inject
+from causaldq.worlds.simulation import simulate
 
 CONFIG = load_config(
     Path(__file__).parents[2] / "config", {"profile": "paper", "agent": {"epochs": 25}}
@@ -37,7 +37,7 @@ def mean_delays(method: Method, sets: InjectedSet, limit: float) -> np.ndarray: 
 @pytest.mark.parametrize("scenario", ["p10", "p50"])
 def test_the_trained_network_comes_close_to_the_oracle(scenario: str) -> None:
     wanted = CONFIG.scenarios[scenario]
-    settings = Plan(CONFIG).training(f"{scenario}.causal_dq.s0.paper")
+    settings = training(Plan(CONFIG), f"{scenario}.causal_dq.s0.paper")
     model = simulate(CONFIG.sources[wanted.source], generator(2, scenario))
     graph = discover(model, CONFIG.discovery)
     correlation = np.corrcoef(model.rows, rowvar=False)
@@ -46,7 +46,7 @@ def test_the_trained_network_comes_close_to_the_oracle(scenario: str) -> None:
     assert trained.log[-1]["frozen_hit_share"] > 0.9
 
     problem = Problem(model.covariance, wanted.m, CONFIG.statistic)
-    policy = LearnedPolicy(problem, Checkpoint(trained.online, effects, settings, model.p))
+    policy = Checkpoint(trained.online, effects, settings, model.p).method(problem)
     sets = inject(
         model,
         k=wanted.k,

@@ -3,8 +3,6 @@
 import hashlib
 import io
 import json
-import shlex
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,146 +11,50 @@ import pandas as pd
 import pytest
 from dvc_data.hashfile.tree import Tree
 from rich.console import Console
+from small_run import (
+    ADD,
+    GIVEN,
+    GREEDY,
+    LIMITS,
+    RANDOM,
+    RUN,
+    STREAMS,
+    TEX,
+    TOLD,
+    TWIN,
+    check,
+    found,
+    make_run,
+    plan_of,
+    record_of,
+)
 
-from causaldq import code
 from causaldq.errors import DataError
-from causaldq.files import write_csv, write_json
-from causaldq.lineage import show
-from causaldq.lineage.cells import mean_delay, select
-from causaldq.lineage.changes import changed_settings, described
-from causaldq.lineage.diff import KEYS, compare, compare_cells, lines
-from causaldq.lineage.planned import PlannedJob, parse
-from causaldq.lineage.records import (
-    CodeFacts,
-    Ledger,
-    Record,
-    Resources,
-    facts,
+from causaldq.files import write_json
+from causaldq.pipeline import code
+from causaldq.pipeline.lineage import cells, show
+from causaldq.pipeline.lineage.cells import select
+from causaldq.pipeline.lineage.changes import changed_settings, described
+from causaldq.pipeline.lineage.diff import KEYS, compare, compare_cells, lines
+from causaldq.pipeline.lineage.dvc_lock import locked_stages
+from causaldq.pipeline.lineage.planned import PlannedJob, parse
+from causaldq.pipeline.lineage.records import (
+    RecordStore,
     place_of,
     same_command,
     seed_of,
     write_record,
 )
-from causaldq.lineage.trace import as_data, trace
-from causaldq.lineage.verify import MANY, Finding, Verdict, prune, verify
-from causaldq.lineage.verify import lines as verdict_lines
+from causaldq.pipeline.lineage.trace import as_data, trace
+from causaldq.pipeline.lineage.verify import MANY, Finding, Verdict, prune
+from causaldq.pipeline.lineage.verify import lines as verdict_lines
 
-STREAMS = "artifacts/ci/streams/s.npz"
-RUN = "artifacts/ci/runs/p.{}.csv"
-ADD, TEX, TWIN = "results/ci/add.csv", "results/ci/tables/t_p.tex", "results/ci/tables/t_p.csv"
-GIVEN = "data/published.csv"
-SETTINGS = {"seed": 1, "scenarios": {"p": {"restart": False, "setting": None}}}
-
-
-def record_of(
-    root: Path, rule: str, job: str, inputs: Sequence[str], outputs: Sequence[str], **more: Any
-) -> Record:
-    """A record of files as they are."""
-    script = f"scripts/{rule}.py"
-    (root / script).parent.mkdir(exist_ok=True)
-    (root / script).touch()
-    settings = more.get("settings", {"seed": 1})
-    words = ["python", script, "--settings", json.dumps(settings)]
-    words += ["--in", *inputs, "--out", *outputs]
-    return Record(
-        job=job,
-        rule=rule,
-        script=script,
-        command=shlex.join(words),
-        settings=settings,
-        seed=settings.get("seed"),
-        inputs={name: facts(root / name) for name in inputs},
-        outputs={name: facts(root / name) for name in outputs},
-        code=CodeFacts(commit="c" * 40, dirty=False, hash=code.code_hash(root / script), lock=None),
-        started="2026-01-01T00:00:00.000+00:00",
-        ended=more.get("ended", "2026-01-01T00:00:02.500+00:00"),
-        status=more.get("status", 0),
-        resources=Resources(cpu_seconds=1.0, peak_memory_bytes=1),
-        host={"cpu": "a cpu", "threads": 1, "python": "3", "numpy": "2", "torch": "2"},
-    )
-
-
-def delays_of(shift: float) -> pd.DataFrame:
-    """Runs of one method: two protocols, two deltas, four replications, one false alarm."""
-    rows = [
-        {
-            "protocol": protocol,
-            "setting": "case_a",
-            "sigma": 0.0,
-            "delta": delta,
-            "replication": r,
-            "delay": shift + r + delta,
-            "false_alarm": int(r == 3),
-        }
-        for protocol in ("paper", "fair")
-        for delta in (0.5, 2.0)
-        for r in range(4)
-    ]
-    return pd.DataFrame(rows)
-
-
-def tidy_row(method: str, protocol: str, delta: float, runs: pd.DataFrame) -> dict[str, Any]:
-    """By hand: delays of replications 0, 1 and 2."""
-    first = runs["delay"].min() - 0.5
-    return {
-        **{"table": "t", "scenario": "p", "setting": "case_a", "p": 10, "m": 6, "k": 5},
-        **{"sigma": 0.0, "delta": delta, "delta_train": 1.0, "method": method},
-        **{"protocol": protocol, "n_rep": 4, "n_seeds": 0, "add": first + 1 + delta, "se": 0.5},
-        **{"published_add": np.nan, "files": RUN.format(method)},
-    }
-
-
-def make_run(root: Path, shift: float = 10.0, seed: int = 1) -> Path:
-    """Streams, two methods' runs, the tidy table and a table, with their records."""
-    for name in (STREAMS, ADD, TEX, GIVEN):
-        (root / name).parent.mkdir(parents=True, exist_ok=True)
-    (root / STREAMS).write_bytes(b"streams of seed %d" % seed)
-    (root / GIVEN).write_text("published")
-    methods = {"a": shift, "b": shift + 1}
-    rows = []
-    records = [record_of(root, "simulate", "simulate/s", [], [STREAMS], settings={"seed": seed})]
-    for method, start in methods.items():
-        runs = delays_of(start)
-        write_csv(root / RUN.format(method), runs)
-        rows += [
-            tidy_row(method, protocol, delta, runs)
-            for protocol in ("paper", "fair")
-            for delta in (0.5, 2.0)
-        ]
-        job = f"evaluate/p.{method}"
-        records.append(record_of(root, "evaluate", job, [STREAMS], [RUN.format(method)]))
-    write_csv(root / ADD, pd.DataFrame(rows))
-    write_csv(root / TWIN, pd.DataFrame(rows))
-    (root / TEX).write_text("a table")
-    runs = [RUN.format(method) for method in methods]
-    settings = SETTINGS | {"seed": seed}
-    records += [
-        record_of(root, "aggregate", "aggregate", [*runs, GIVEN], [ADD], settings=settings),
-        record_of(root, "tables", "tables", [ADD], [TEX, TWIN]),
-    ]
-    for record in records:
-        write_record(root, "ci", record)
-    return root
+FEW = [RUN.format("few.greedy"), RUN.format("few.random")]
 
 
 @pytest.fixture
 def run(tmp_path: Path) -> Path:
     return make_run(tmp_path)
-
-
-def plan_of(root: Path) -> list[PlannedJob]:
-    """What was run is what is asked for."""
-    records = Ledger(root, "ci").records
-    return [PlannedJob(r.rule, list(r.outputs), r.command) for r in records]
-
-
-def check(root: Path, jobs: list[PlannedJob], within: str | None = None) -> Verdict:
-    place = Path(within) if within else None
-    return verify(root, "ci", within=place, plan=lambda *_: jobs)
-
-
-def found(root: Path, jobs: list[PlannedJob], within: str | None = None) -> set[tuple[str, str]]:
-    return {(f.kind, f.file) for f in check(root, jobs, within).findings}
 
 
 # --- verify ----------------------------------------------------------------------------
@@ -173,10 +75,11 @@ def test_many_files_with_one_thing_wrong_are_told_in_one_line() -> None:
 def test_a_good_tree_has_no_findings(run: Path) -> None:
     verdict = check(run, plan_of(run))
     assert verdict.findings == []
-    assert verdict.files == 6
+    # streams and facts, four limits, four runs, two tidy tables, a table with its twin, a figure
+    assert verdict.files == 15
 
 
-@pytest.mark.parametrize("name", [STREAMS, RUN.format("a"), ADD, TEX, TWIN])
+@pytest.mark.parametrize("name", [STREAMS, GREEDY, ADD, TEX, TWIN])
 def test_one_flipped_bit_is_named(run: Path, name: str) -> None:
     jobs = plan_of(run)
     content = bytearray((run / name).read_bytes())
@@ -189,18 +92,18 @@ def test_what_was_made_from_a_changed_file_is_stale(run: Path) -> None:
     jobs = plan_of(run)
     (run / STREAMS).write_bytes(b"other")
     stale = {file for kind, file in found(run, jobs) if kind == "stale"}
-    assert stale == {RUN.format("a"), RUN.format("b")}
+    assert stale == {GREEDY, RANDOM, *FEW, *(j.outputs[0] for j in jobs if j.rule == "calibrate")}
     (run / GIVEN).write_text("other")
     assert ("stale", ADD) in found(run, jobs)
 
 
 def test_what_is_missing_and_what_nobody_made_are_named(run: Path) -> None:
     jobs = plan_of(run)
-    (run / RUN.format("b")).unlink()
+    (run / RANDOM).unlink()
     (run / GIVEN).unlink()
     (run / "results/ci/tables/stray.tex").write_text("?")
     assert found(run, jobs) == {
-        ("missing", RUN.format("b")),
+        ("missing", RANDOM),
         ("missing", GIVEN),
         ("unexplained", "results/ci/tables/stray.tex"),
     }
@@ -208,11 +111,11 @@ def test_what_is_missing_and_what_nobody_made_are_named(run: Path) -> None:
 
 def test_another_setting_makes_exactly_its_jobs_stale_and_is_named(run: Path) -> None:
     jobs = plan_of(run)
-    i = next(i for i, job in enumerate(jobs) if job.outputs == [STREAMS])
+    i = next(i for i, job in enumerate(jobs) if job.outputs == [GREEDY])
     command = jobs[i].command.replace('"seed": 1', '"seed": 2')
-    jobs[i] = PlannedJob("simulate", [STREAMS], command)
+    jobs[i] = PlannedJob("evaluate", [GREEDY], command)
     (finding,) = check(run, jobs).findings
-    assert finding == Finding("stale", STREAMS, "made with other settings (seed: 1 → 2)")
+    assert finding == Finding("stale", GREEDY, "made with other settings (seed: 1 → 2)")
 
 
 def forget_code() -> None:
@@ -232,20 +135,22 @@ def test_other_code_makes_its_jobs_stale_and_a_comment_does_not(run: Path) -> No
 
 
 def test_what_is_no_longer_asked_for_is_stale_and_can_be_pruned(run: Path) -> None:
-    jobs = [job for job in plan_of(run) if job.outputs != [RUN.format("b")]]
+    jobs = [job for job in plan_of(run) if job.outputs != [RANDOM]]
     verdict = check(run, jobs)
-    assert [(f.kind, f.file) for f in verdict.findings] == [("stale", RUN.format("b"))]
-    assert prune(run, verdict) == [RUN.format("b")]
-    assert not (run / place_of("ci", "evaluate/p.b")).exists()
-    assert (run / place_of("ci", "evaluate/p.a")).exists()
+    record = place_of("ci", "evaluate/p10.random").as_posix()
+    assert [(f.kind, f.file) for f in verdict.findings] == [("stale", RANDOM), ("stale", record)]
+    assert prune(run, verdict) == [RANDOM, record]
+    assert not (run / RANDOM).exists()
+    assert not (run / record).exists()
+    assert (run / place_of("ci", "evaluate/p10.greedy")).exists()
 
 
 def test_a_path_is_checked_with_all_that_it_was_made_from(run: Path) -> None:
     jobs = plan_of(run)
     (run / STREAMS).write_bytes(b"other")
     (run / TEX).write_text("other")
-    names = {file for _, file in found(run, jobs, RUN.format("a"))}
-    assert names == {STREAMS, RUN.format("a")}
+    names = {file for _, file in found(run, jobs, GREEDY)}
+    assert names == {STREAMS, LIMITS.format("sim_p10.m6.greedy"), GREEDY}
     assert ("changed", TEX) in found(run, jobs, "results/ci/tables")
     with pytest.raises(DataError, match="no file of profile ci"):
         check(run, jobs, "results/ci/nothing")
@@ -253,14 +158,14 @@ def test_a_path_is_checked_with_all_that_it_was_made_from(run: Path) -> None:
 
 def test_a_failed_job_and_a_broken_record_are_named(run: Path) -> None:
     jobs = plan_of(run)
-    record = next(r for r in Ledger(run, "ci").records if r.job == "tables")
+    record = next(r for r in RecordStore(run, "ci").records if r.job == "tables")
     write_record(run, "ci", record.model_copy(update={"status": 1, "outputs": {}}))
     (run / TEX).unlink()
-    (run / place_of("ci", "simulate/s")).write_text("{")
+    (run / place_of("ci", "simulate/sim_p10")).write_text("{")
     findings = {f.file: f for f in check(run, jobs).findings}
     assert findings[TEX].why == "its job ended with status 1"
     assert findings[TWIN].kind == "unexplained"
-    assert findings["results/ci/records/simulate/s.json"].kind == "changed"
+    assert findings["results/ci/records/simulate/sim_p10.json"].kind == "invalid"
 
 
 def test_dvc_lock_is_compared_by_content(run: Path) -> None:
@@ -271,7 +176,7 @@ def test_dvc_lock_is_compared_by_content(run: Path) -> None:
         return hashlib.md5((run / name).read_bytes()).hexdigest()
 
     tree = Tree.from_list(
-        [{"md5": md5(RUN.format(m)), "relpath": f"p.{m}.csv"} for m in ("a", "b")],
+        [{"md5": md5(name), "relpath": Path(name).name} for name in (*FEW, GREEDY, RANDOM)],
         hash_name="md5",
     )
     tree.digest()
@@ -316,8 +221,8 @@ def test_commands_are_compared_as_a_shell_reads_them(run: Path) -> None:
     assert same_command("python a.py 'b'", 'python a.py "b"')
     assert not same_command("python a.py 'b c'", "python a.py b c")
     jobs = plan_of(run)
-    i = next(i for i, job in enumerate(jobs) if job.outputs == [STREAMS])
-    jobs[i] = PlannedJob("simulate", [STREAMS], f"{jobs[i].command} --more 1")
+    i = next(i for i, job in enumerate(jobs) if job.outputs == [GREEDY])
+    jobs[i] = PlannedJob("evaluate", [GREEDY], f"{jobs[i].command} --more 1")
     (finding,) = check(run, jobs).findings
     assert finding.why == "made by another command ( → --more 1)"
 
@@ -326,67 +231,56 @@ def test_commands_are_compared_as_a_shell_reads_them(run: Path) -> None:
 
 
 def test_a_cell_is_traced_to_its_own_runs_and_recomputed(run: Path) -> None:
-    chain = trace(run, run / TEX, "a, paper, delta=0.5")
+    chain = trace(run, run / TEX, TOLD)
     jobs = [step.record.job for step in chain.steps]
-    assert jobs == ["simulate/s", "evaluate/p.a", "aggregate", "tables"]
+    own = ["simulate/sim_p10", "calibrate/sim_p10.m6.greedy", "evaluate/p10.greedy"]
+    assert jobs == [*own, "aggregate", "tables"]
     assert chain.doubts == []
-    # delays 10.5, 11.5 and 12.5; the run with the false alarm does not count
+    # delays 10.5, 11.5 and 12.5, of variance 1; the run with the false alarm does not count
     assert chain.cells == [
-        "p, a, paper, case_a, delta=0.5: delay 11.5, standard error 0.5, 4 replications;"
-        " 11.5 from the runs themselves"
+        "p10, greedy, paper, case_a, delta=0.5: delay 11.5, standard error 0.58, 4 replications;"
+        " published 14.2; recomputed from its runs: the same"
     ]
-    (left_out,) = [step.left_out for step in chain.steps if step.record.job == "aggregate"]
-    assert left_out == 1
     data = as_data(chain)
-    assert data["vouched_for"] is True
-    assert data["jobs"][1]["after"] == ["simulate/s"]
+    assert data["verified"] is True
+    assert data["jobs"][2]["after"] == ["calibrate/sim_p10.m6.greedy", "simulate/sim_p10"]
 
 
 def test_without_a_cell_everything_behind_a_file_is_shown(run: Path) -> None:
     jobs = [step.record.job for step in trace(run, run / ADD).steps]
-    assert jobs == ["simulate/s", "evaluate/p.a", "evaluate/p.b", "aggregate"]
-    assert [s.record.job for s in trace(run, run / STREAMS).steps] == ["simulate/s"]
+    assert jobs[0] == "simulate/sim_p10"
+    assert jobs[-1] == "aggregate"
+    assert len(jobs) == 10
+    assert [s.record.job for s in trace(run, run / STREAMS).steps] == ["simulate/sim_p10"]
 
 
-@pytest.mark.parametrize("name", [STREAMS, RUN.format("a"), ADD, TEX, GIVEN])
+@pytest.mark.parametrize("name", [STREAMS, GREEDY, ADD, TEX, GIVEN])
 def test_nothing_on_the_way_may_differ(run: Path, name: str) -> None:
-    before = trace(run, run / TEX, "a, paper, delta=0.5")
+    before = trace(run, run / TEX, TOLD)
     assert not before.doubts
     with (run / name).open("ab") as handle:
         handle.write(b" ")
-    doubts = trace(run, run / TEX, "a, paper, delta=0.5").doubts
+    doubts = trace(run, run / TEX, TOLD).doubts
     assert any(name in doubt for doubt in doubts)
 
 
 def test_what_the_cell_does_not_come_from_may_differ(run: Path) -> None:
-    (run / RUN.format("b")).write_text("other")
-    assert trace(run, run / TEX, "a, paper, delta=0.5").doubts == []
+    (run / RANDOM).write_text("other")
+    assert trace(run, run / TEX, TOLD).doubts == []
 
 
 def test_a_missing_file_is_no_proof(run: Path) -> None:
     (run / STREAMS).unlink()
-    (doubt,) = trace(run, run / TEX, "a, paper, delta=0.5").doubts
-    assert doubt.startswith(f"{STREAMS} is not there")
-
-
-def test_a_number_that_its_runs_do_not_give_is_doubted(run: Path) -> None:
-    """Even when the records were made to fit."""
-    for name in (ADD, TWIN):
-        (run / name).write_text((run / name).read_text().replace("11.5", "9.5"))
-    ledger = Ledger(run, "ci")
-    for record in ledger.records:
-        update = {
-            side: {name: facts(run / name) for name in getattr(record, side)}
-            for side in ("inputs", "outputs")
-        }
-        write_record(run, "ci", record.model_copy(update=update))
-    chain = trace(run, run / TEX, "a, paper, delta=0.5")
-    assert chain.doubts == ["the runs give 11.5, the table has 9.5"]
+    chain = trace(run, run / TEX, TOLD)
+    assert chain.doubts == []
+    assert chain.absent == [STREAMS]
+    assert chain.reasons[0].startswith(f"{STREAMS} is not there")
+    assert as_data(chain)["verified"] is False
 
 
 def test_a_file_without_a_record_is_not_traced(run: Path) -> None:
     (run / "results/ci/tables/stray.tex").write_text("?")
-    with pytest.raises(DataError, match="no record says how it was made"):
+    with pytest.raises(DataError, match="no successful record says how it was made"):
         trace(run, run / "results/ci/tables/stray.tex")
     with pytest.raises(DataError, match="does not exist"):
         trace(run, run / "results/ci/tables/none.tex")
@@ -395,10 +289,10 @@ def test_a_file_without_a_record_is_not_traced(run: Path) -> None:
 def test_the_latest_record_speaks_for_a_file(run: Path) -> None:
     (run / STREAMS).write_bytes(b"made again")
     again = record_of(
-        run, "simulate", "simulate/other_name", [], [STREAMS], ended="2027-01-01T00:00:00+00:00"
+        run, "simulate", "simulate/other_name", [], [STREAMS], ended="2025-01-02T00:00:00+00:00"
     )
     write_record(run, "ci", again)
-    assert Ledger(run, "ci").makers[STREAMS].job == "simulate/other_name"
+    assert RecordStore(run, "ci").makers[STREAMS].job == "simulate/other_name"
 
 
 def test_fetched_files_show_their_address(run: Path) -> None:
@@ -414,17 +308,80 @@ def test_fetched_files_show_their_address(run: Path) -> None:
 
 def test_trees_and_pages_show_jobs_marks_and_commands(run: Path) -> None:
     (run / GIVEN).write_text("<other>")
-    chain = trace(run, run / TEX, "b, fair, delta=2")
+    chain = trace(run, run / TEX, "random, fair, case_a, delta=2")
     console = Console(width=10_000, file=io.StringIO())
     console.print(show.as_tree(chain))
     tree = console.file.getvalue()  # type: ignore[attr-defined]
-    for text in ("evaluate/p.b", "✓ artifacts/ci/runs/p.b.csv", f"✗ {GIVEN}", "--settings {…}"):
+    for text in ("evaluate/p10.random", f"✓ {RANDOM}", f"✗ {GIVEN}", "--settings {…}"):
         assert text in tree
     page = show.as_page(chain)
-    assert "Not vouched for" in page
+    assert "Not verified" in page
     assert chain.steps[0].record.outputs[STREAMS].sha256 in page
     assert "<script" not in page
     assert "http" not in page.replace("http://www.w3.org", "")
+
+
+LOCK = """\
+schema: '2.0'
+stages:
+  data:
+    cmd: snakemake data
+    deps:
+    - path: Snakefile
+      hash: md5
+      md5: 0123456789abcdef0123456789abcdef
+    outs:
+    - path: artifacts/ci/streams
+      hash: md5
+      md5: 0123456789abcdef0123456789abcdef.dir
+"""
+
+
+def test_a_lock_names_outputs_and_none_is_no_fault(tmp_path: Path) -> None:
+    assert locked_stages(tmp_path / "dvc.lock") == {}
+    (tmp_path / "dvc.lock").write_text(LOCK)
+    (out,) = locked_stages(tmp_path / "dvc.lock")["data"].outs
+    assert (out.path, out.md5) == ("artifacts/ci/streams", "0123456789abcdef0123456789abcdef.dir")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "not a lock",
+        "- a\n",
+        "a: [",
+        "\0\x80",
+        "stages:\n",
+        "stages: [data]\n",
+        "stages: {data: x}\n",
+        "stages: {data: {outs: x}}\n",
+        "stages: {data: {outs: [x]}}\n",
+        "stages: {data: {outs: }}\n",
+        "stages: {data: {outs: [{md5: a}]}}\n",
+        "stages: {data: {outs: [{path: artifacts/ci/x}]}}\n",
+        "stages: {data: {outs: [{path: 2020-01-01, md5: a}]}}\n",
+        "stages: {data: {outs: [{path: /etc/passwd, md5: a}]}}\n",
+        "stages: {data: {outs: [{path: artifacts/../../x, md5: a}]}}\n",
+        "[" * 5000,
+        "!!python/object/apply:os.system [exit]\n",
+        LOCK[: LOCK.index("streams")],
+        f"<<<<<<< HEAD\n{LOCK}=======\n{LOCK}>>>>>>> other\n",
+    ],
+)
+def test_a_damaged_lock_is_named_in_one_line(run: Path, text: str) -> None:
+    (run / "dvc.lock").write_text(text, encoding="latin-1")
+    with pytest.raises(
+        DataError, match=r"dvc\.lock is damaged \(.*\); restore it .* git"
+    ) as caught:
+        check(run, [])
+    assert "\n" not in str(caught.value)
+
+
+def test_a_folder_in_the_place_of_the_lock_is_named(run: Path) -> None:
+    (run / "dvc.lock").mkdir()
+    with pytest.raises(DataError, match=r"dvc\.lock is damaged \(Is a directory\)"):
+        check(run, [])
 
 
 # --- cells -----------------------------------------------------------------------------
@@ -432,17 +389,18 @@ def test_trees_and_pages_show_jobs_marks_and_commands(run: Path) -> None:
 
 def test_cells_are_chosen_by_words_and_by_keys(run: Path) -> None:
     table = pd.read_csv(run / ADD)
-    assert len(select(table, "a")) == 4
-    assert len(select(table, "a, case_a, delta=0.50")) == 2
-    assert len(select(table, "case=case_a, protocol=fair, method=b, delta=2")) == 1
+    assert len(select(table, "greedy, p10")) == 8
+    assert len(select(table, "greedy, case_a, p10, delta=0.50")) == 2
+    words = "case=case_a, protocol=fair, method=random, m=3, delta=2"
+    assert len(select(table, words)) == 1
 
 
 @pytest.mark.parametrize(
     ("cell", "message"),
     [
         ("c", "no row with 'c'"),
-        ("a, delta=3", "no row with 'delta=3' among those chosen so far; have 0.5, 2.0"),
-        ("detla=3", "there is no 'detla'; give one of table, scenario"),
+        ("greedy, delta=3", "no row with 'delta=3' among those chosen so far; have 0.5, 2.0"),
+        ("detla=3", "there is no 'detla'; give one of table, setting"),
         ("delta=large", "delta is a number, not 'large'"),
     ],
 )
@@ -451,26 +409,37 @@ def test_a_cell_that_is_not_there_is_explained(run: Path, cell: str, message: st
         select(pd.read_csv(run / ADD), cell)
 
 
-def test_the_mean_is_that_of_the_cells_own_runs(run: Path) -> None:
-    row = pd.read_csv(run / ADD).iloc[0]
-    # delays 10.5, 11.5, 12.5, and 13.5 after a false alarm
-    assert mean_delay(run, row, SETTINGS) == 11.5
-    again = {"scenarios": {"p": {"restart": True}}}
-    assert mean_delay(run, row, again) == 12.0
-    named = {"scenarios": {"p": {"setting": "tep"}}}
-    row["setting"] = "tep"
-    assert mean_delay(run, row, named) == 11.5
+RESULTS = Path(__file__).parents[2] / "results/paper"
+TABLES = sorted(path.relative_to(RESULTS).as_posix() for path in RESULTS.rglob("*.csv"))
 
 
-def test_the_mean_of_runs_of_another_kind_is_not_guessed(run: Path) -> None:
-    row = pd.read_csv(run / ADD).iloc[0]
-    for text in ("value\n1\n", None):
-        row["files"] = "other.csv"
-        if text:
-            (run / "other.csv").write_text(text)
-        else:
-            (run / "other.csv").unlink()
-        assert mean_delay(run, row, SETTINGS) is None
+@pytest.mark.parametrize("name", TABLES)
+def test_every_table_answers_to_a_cell_or_says_in_one_line_why_not(name: str) -> None:
+    table = pd.read_csv(RESULTS / name)
+    first = table.iloc[0]
+    texts = [str(value) for value in first if isinstance(value, str) and "," not in value]
+    found, lines_said = 0, []
+    for cell in ("greedy", "causal_dq, case_a, delta=0.25", "p=50", "nothing of the kind", *texts):
+        try:
+            rows = select(table, cell)
+        except DataError as error:
+            lines_said.append(str(error))
+            continue
+        found += len(rows)
+        for _, row in rows.iloc[:3].iterrows():
+            assert "\n" not in cells.described(row)
+    assert found, "its own first row"
+    assert [line for line in lines_said if "\n" in line or len(line) > 2000] == []
+
+
+def test_a_word_can_mean_any_column_of_text_but_not_a_list_of_files() -> None:
+    table = pd.DataFrame({"policy": ["a", "b"], "add": [1.0, 2.0], "files": ["x", "y"]})
+    (row,) = (row for _, row in select(table, "b").iterrows())
+    assert cells.described(row) == "policy=b, add=2.0, files=y"
+    with pytest.raises(DataError, match=r"no row with 'y' among those chosen so far; have a, b$"):
+        select(table, "y")
+    with pytest.raises(DataError, match="'1' could be anything; give add, files as name=value"):
+        select(table[["add", "files"]], "1")
 
 
 # --- diff ------------------------------------------------------------------------------
@@ -488,21 +457,22 @@ def test_settings_data_code_and_moved_cells_are_named(tmp_path: Path) -> None:
     two = make_run(tmp_path / "two", shift=12.0, seed=2)
     (two / "scripts/tables.py").write_text("EXTRA = 1\n")
     forget_code()
-    write_record(two, "ci", record_of(two, "tables", "tables", [ADD], [TEX, TWIN]))
+    settings = RecordStore(two, "ci").makers[TEX].settings
+    write_record(two, "ci", record_of(two, "tables", "tables", [ADD], [TEX, TWIN], settings))
     before, after = (str(tmp_path / name / "results/ci") for name in ("one", "two"))
     difference = compare(tmp_path, before, after, "ci")
     assert difference.settings == {"seed": (1, 2)}
     assert list(difference.code) == ["scripts/tables.py"]
-    assert difference.data == ["artifacts/streams/s.npz"]
-    # every delay is two steps later, with a standard error of .5 on both sides
-    assert len(difference.moved) == difference.cells == 8
+    assert difference.data == ["artifacts/streams/sim_p10.npz"]
+    # every delay is two steps later, with a variance of 1 / 3 on both sides
+    assert len(difference.moved) == difference.cells == 32
     for cell in difference.moved:
         assert cell.after - cell.before == pytest.approx(2.0)
-        assert cell.standard_errors == pytest.approx(2.0 / np.sqrt(0.5))
+        assert cell.standard_errors == pytest.approx(2.0 / np.sqrt(2 / 3))
     text = "\n".join(lines(difference))
     assert "seed: 1 → 2" in text
-    assert "8 of 8 moved" in text
-    assert "+2.8 s.e." in text
+    assert "32 of 32 moved" in text
+    assert "+2.4 s.e." in text
 
 
 def test_cells_of_one_side_only_and_undefined_cells() -> None:

@@ -13,23 +13,23 @@ import pytest
 
 from causaldq.errors import DataError
 from causaldq.files import sha256, sha256_of_text
-from causaldq.lineage.memory import Memory, reconcile
-from causaldq.lineage.observe import observing, within
-from causaldq.lineage.records import (
-    Ledger,
+from causaldq.pipeline.lineage.memory import Memory, reconcile
+from causaldq.pipeline.lineage.observe import observing, within
+from causaldq.pipeline.lineage.records import (
     Record,
+    RecordStore,
     facts,
-    git_state,
     job_of,
     profile_of,
     read_record,
     write_record,
 )
+from causaldq.pipeline.lineage.repository import git_state
 
 JOB = '''"""Copies a file, reading another on the way."""
 from pathlib import Path
 
-from causaldq import command
+from causaldq.pipeline import command
 from causaldq.errors import DataError
 from causaldq.files import write_text
 
@@ -115,6 +115,28 @@ def test_a_job_leaves_a_record_of_what_it_read_and_made(project: Path) -> None:
     assert record.resources.cpu_seconds > 0
     assert record.resources.peak_memory_bytes > 1e6
     assert {"cpu", "threads", "python", "numpy", "torch"} <= set(record.host)
+
+
+HOLDS = "held = b'x' * (300 << 20)"
+STARTS = "import subprocess, sys; sys.exit(subprocess.run(sys.argv[1:]).returncode)"
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="no peak is kept here")
+def test_peak_memory_is_the_jobs_and_not_that_of_who_started_it(project: Path) -> None:
+    assert run(project, "-c", f"{HOLDS}; {STARTS}", sys.executable, *WORDS) == 0
+    assert 1e6 < the_record(project).resources.peak_memory_bytes < 300 << 20
+
+
+@pytest.mark.parametrize(
+    "line",
+    [HOLDS, f"import subprocess, sys; subprocess.run([sys.executable, '-c', {HOLDS!r}])"],
+    ids=["by the job", "by a program it starts"],
+)
+def test_what_was_held_in_memory_and_is_no_longer_counts(project: Path, line: str) -> None:
+    script = project / "scripts/join_files.py"
+    script.write_text(JOB.replace("    text =", f"    {line}\n    held = None\n    text ="))
+    assert run(project, *WORDS) == 0
+    assert the_record(project).resources.peak_memory_bytes > 300 << 20
 
 
 def test_an_output_that_was_there_before_is_no_input(project: Path) -> None:
@@ -205,9 +227,9 @@ def test_a_damaged_record_speaks_for_nothing(finished: Path) -> None:
         place.write_text(text)
         with pytest.raises(DataError, match=r"one\.json is no record"):
             read_record(place)
-        ledger = Ledger(finished, "ci")
-        assert ledger.records == []
-        assert list(ledger.broken) == ["results/ci/records/copy/one.json"]
+        store = RecordStore(finished, "ci")
+        assert store.records == []
+        assert list(store.broken) == ["results/ci/records/copy/one.json"]
 
 
 # --- what Snakemake is told ------------------------------------------------------------
@@ -248,7 +270,7 @@ def finished(once: Path, tmp_path: Path) -> Path:
 
 
 def settle(project: Path) -> dict[str, str]:
-    return reconcile(Ledger(project, "ci"), Memory(project, VERSION))
+    return reconcile(RecordStore(project, "ci"), Memory(project, VERSION))
 
 
 def test_notes_stand_where_snakemake_looks_for_them(tmp_path: Path) -> None:
@@ -315,7 +337,7 @@ def test_notes_of_another_job_are_replaced(finished: Path, changed: dict[str, An
         ("results/ci/records/copy/one.json", "no record says how it was made"),
     ],
 )
-def test_what_no_record_vouches_for_is_made_again(finished: Path, harm: str, reason: str) -> None:
+def test_what_no_record_explains_is_made_again(finished: Path, harm: str, reason: str) -> None:
     settle(finished)
     (finished / harm).write_text("other")
     doubts = settle(finished)
@@ -352,11 +374,11 @@ def test_a_missing_file_is_snakemakes_own_business(finished: Path) -> None:
 
 
 def test_hashes_are_of_the_bytes_whatever_the_clock_says(finished: Path) -> None:
-    ledger = Ledger(finished, "ci")
+    store = RecordStore(finished, "ci")
     path = finished / OUT
     stamp = path.stat()
     content = bytearray(path.read_bytes())
     content[0] ^= 1
     path.write_bytes(content)
     os.utime(path, ns=(stamp.st_atime_ns, stamp.st_mtime_ns))
-    assert ledger.hash(OUT) == sha256(path) != the_record(finished).outputs[OUT].sha256
+    assert store.hash(OUT) == sha256(path) != the_record(finished).outputs[OUT].sha256

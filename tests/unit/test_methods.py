@@ -6,19 +6,19 @@ import numpy as np
 import pytest
 from made import made
 
-from causaldq.evaluation.calibration import average_run_length, limit_for, run_lengths
+from causaldq.calibration import average_run_length, limit_for, run_lengths
 from causaldq.files import read_json
-from causaldq.jobs.calibrate import run_calibrate
-from causaldq.jobs.settings.monitor import CalibrateJob
-from causaldq.loading import load_config
 from causaldq.methods.base import Method, Problem, Truth
 from causaldq.methods.registry import index_methods
-from causaldq.monitor import delays, statistics, step
+from causaldq.models.streams import Records, StreamModel
+from causaldq.pipeline.jobs import calibrate
+from causaldq.pipeline.jobs.calibrate import CalibrateJob
+from causaldq.pipeline.loading import load_config
+from causaldq.run import delays, statistics, step
 from causaldq.seeds import generator
-from causaldq.shifts import shifted_streams
-from causaldq.streams.model import Records, StreamModel
-from causaldq.streams.simulation import simulate
 from causaldq.types import Floats
+from causaldq.worlds.shifts import shifted_streams
+from causaldq.worlds.simulation import simulate
 
 ROOT = Path(__file__).parents[2]
 M, K, ARL0, PATHS = 4, 3, 50.0, 400
@@ -121,7 +121,8 @@ def test_limits_for_recorded_streams_allow_for_their_memory(tmp_path: Path) -> N
         confidence=0.95, bootstrap=200, k=None, cells=None, propagate=False, places="first",
         grid=[],
     )  # fmt: skip
-    run_calibrate(job, tmp_path / "streams.npz", {}, tmp_path / "limits.json")
+    files = {"streams": tmp_path / "streams.npz", "output": tmp_path / "limits.json"}
+    calibrate.run(job, given={}, **files)
     limit = read_json(tmp_path / "limits.json")["fair"]["*"]["limit"]
 
     greedy = made("greedy", Problem(np.eye(p), 2, CONFIG.statistic))
@@ -144,7 +145,8 @@ def test_a_published_quantile_is_taken_over_whole_paths(tmp_path: Path) -> None:
         confidence=0.95, bootstrap=200, k=None, cells=None, propagate=False, places="first",
         grid=[],
     )  # fmt: skip
-    run_calibrate(job, tmp_path / "streams.npz", {}, tmp_path / "limits.json")
+    files = {"streams": tmp_path / "streams.npz", "output": tmp_path / "limits.json"}
+    calibrate.run(job, given={}, **files)
     found = read_json(tmp_path / "limits.json")
 
     steps = int(ARL0 * settings.horizon_factor)

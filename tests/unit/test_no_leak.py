@@ -10,18 +10,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from made import made
 
-from causaldq.agent.checkpoint import Checkpoint
-from causaldq.agent.environment import Episodes, build_environment
-from causaldq.agent.learner import q_network
-from causaldq.agent.policy import LearnedPolicy
-from causaldq.agent.settings import TrainingSettings
+from causaldq.learn.checkpoint import Checkpoint
+from causaldq.learn.environment import Episodes, build_environment
+from causaldq.learn.learner import q_network
+from causaldq.learn.settings import TrainingSettings
 from causaldq.methods.base import Method, Problem, Truth
 from causaldq.methods.local import LocalMethod
 from causaldq.methods.oracle_set import OracleSet
 from causaldq.methods.registry import index_methods
-from causaldq.monitor import delays, statistics, step
+from causaldq.models.streams import StreamModel
+from causaldq.run import delays, statistics, step
 from causaldq.statistic import StatisticSettings
-from causaldq.streams.model import StreamModel
 
 P, M, N, STEPS = 7, 3, 3, 10
 NAMES = [
@@ -54,7 +53,7 @@ def a_method(training_settings: Callable[..., TrainingSettings]) -> MakeMethod:
         torch.manual_seed(3)
         network = q_network((3 if causal else 2) * P, [16, 16], P)
         effects = np.eye(P) + 0.3 * np.triu(np.ones((P, P)), k=1) if causal else None
-        return LearnedPolicy(problem, Checkpoint(network, effects, settings, P))
+        return Checkpoint(network, effects, settings, P).method(problem)
 
     return make
 

@@ -15,7 +15,7 @@ from causaldq.discovery.graph import Graph, is_acyclic
 from causaldq.discovery.orders import draw_graphs, parent_scores
 from causaldq.discovery.settings import DiscoverySettings, OrderSettings, UncertaintySettings
 from causaldq.discovery.uncertainty import possible_graphs
-from causaldq.streams.model import StreamModel
+from causaldq.models.streams import StreamModel
 from causaldq.types import Floats
 
 DEFAULTS = yaml.safe_load((Path(__file__).parents[2] / "config" / "defaults.yaml").read_text())

@@ -15,16 +15,16 @@ import numpy as np
 import pytest
 from made import DEFAULTS
 
-from causaldq.evaluation.calibration import limit_for
+from causaldq.calibration import limit_for
 from causaldq.methods.base import Method, Problem, State, Truth
 from causaldq.methods.build import build
 from causaldq.methods.greedy import Greedy
 from causaldq.methods.oracle_set import OracleSet
 from causaldq.methods.random import Random
 from causaldq.methods.tssrp import Tssrp
-from causaldq.monitor import delays, statistics
-from causaldq.shifts import shifted_streams
+from causaldq.run import delays, statistics
 from causaldq.statistic import StatisticSettings
+from causaldq.worlds.shifts import shifted_streams
 
 P, K, M = 50, 10, 12
 ARL0, CALIBRATION_STEPS, CHANGE, HORIZON = 200.0, 1000, 50, 200

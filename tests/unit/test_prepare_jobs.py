@@ -7,29 +7,33 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from made import training
 
-from causaldq.agent.environment import draw_episodes
 from causaldq.errors import DataError
-from causaldq.events import Events
 from causaldq.files import read_json
-from causaldq.jobs.fetch import run_fetch
-from causaldq.jobs.inject import run_inject
-from causaldq.jobs.prepare import read_flares, run_prepare, without_constant_streams
-from causaldq.jobs.settings.data import FetchJob, PrepareJob
-from causaldq.jobs.settings.inject import InjectJob
-from causaldq.loading import load_config, merge
+from causaldq.learn.environment import draw_episodes
 from causaldq.methods.base import Method, State, Truth
-from causaldq.monitor import delays, event_delays
-from causaldq.plan import Plan
-from causaldq.shifts import InjectedSet, fixed_order, insert_anomaly, recorded_shift
-from causaldq.sources.settings import FlareSource, OwnSource, TepSource
-from causaldq.streams.model import Records, StreamModel
+from causaldq.models.streams import Records, StreamModel
+from causaldq.pipeline.jobs import describe, fetch, inject, prepare
+from causaldq.pipeline.jobs.fetch import FetchJob
+from causaldq.pipeline.jobs.inject import InjectJob
+from causaldq.pipeline.jobs.prepare import PrepareJob, without_constant_streams
+from causaldq.pipeline.loading import load_config, merge
+from causaldq.pipeline.plan import Plan
+from causaldq.pipeline.sources.catalogue import Catalogue, FileSet, read_catalogue
+from causaldq.pipeline.sources.fetch import Delivered
+from causaldq.pipeline.sources.flares import FlareSource
+from causaldq.pipeline.sources.own import OwnSource
+from causaldq.pipeline.sources.tep import TepSource
+from causaldq.run import delays, event_delays
 from causaldq.types import Floats, Ints
+from causaldq.worlds.events import Events
+from causaldq.worlds.shifts import InjectedSet, fixed_order, insert_anomaly, recorded_shift
 
 ROOT = Path(__file__).parents[2]
 CONFIG = load_config(ROOT / "config", {"profile": "ci"})
 MOMENTS = ROOT / "data/reference/flare_moments.json"
-CATALOGUE = ROOT / "data/sources.yaml"
+CATALOGUE = read_catalogue(ROOT / "data/sources.yaml")
 
 
 def source(name: str, **changes: Any) -> Any:
@@ -37,13 +41,24 @@ def source(name: str, **changes: Any) -> Any:
     return type(wanted).model_validate(merge(wanted.model_dump(), changes))
 
 
+def fetch_job(name: str, wanted: Any) -> FetchJob:
+    sets = {dataset: CATALOGUE[dataset].part(FileSet) for dataset in wanted.datasets}
+    return FetchJob(source=name, wanted=wanted, sets=sets)
+
+
 Prepared = tuple[StreamModel, dict[str, Any], Events]
 
 
 def prepared(job: PrepareJob, given: Path, folder: Path) -> Prepared:
-    names = [folder / n for n in ("s.npz", "s.json", "e.npz", "t.parquet")]
-    run_prepare(job, given, MOMENTS, *names)
-    return StreamModel.load(names[0]), read_json(names[1]), Events.load(names[2])
+    names = {"streams": "s.npz", "facts": "s.json", "events": "e.npz", "tidy": "t.parquet"}
+    files = {option: folder / name for option, name in names.items()}
+    prepare.run(job, given=given, reference=MOMENTS, **files)
+    model = StreamModel.load(files["streams"])
+    return model, read_json(files["facts"]), Events.load(files["events"])
+
+
+def fetched(name: str, wanted: Any, folder: Path, output: Path) -> None:
+    fetch.run(fetch_job(name, wanted), folder=folder, output=output)
 
 
 # --- Tennessee Eastman -------------------------------------------------------------------------
@@ -54,7 +69,7 @@ def tep(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Prepared]:
     folder = tmp_path_factory.mktemp("tep")
     wanted = source("tep")
     manifest = folder / "tep.json"
-    run_fetch(FetchJob(source="tep", wanted=wanted), CATALOGUE, folder / "raw", manifest)
+    fetched("tep", wanted, folder / "raw", manifest)
     job = PrepareJob(seed=1, source="tep", wanted=wanted)
     return folder, prepared(job, manifest, folder)
 
@@ -86,7 +101,7 @@ def test_the_process_is_scaled_by_its_training_rows(tep: tuple[Path, Prepared]) 
 def test_fetched_files_that_change_are_refused(tmp_path: Path) -> None:
     wanted = source("tep")
     manifest = tmp_path / "tep.json"
-    run_fetch(FetchJob(source="tep", wanted=wanted), CATALOGUE, tmp_path / "raw", manifest)
+    fetched("tep", wanted, tmp_path / "raw", manifest)
     file = tmp_path / "raw/tep_classic/d05.dat"
     file.write_bytes(file.read_bytes()[:-1] + b"9")
     job = PrepareJob(seed=1, source="tep", wanted=wanted)
@@ -103,7 +118,7 @@ def test_what_is_passed_over_is_said(
 ) -> None:
     monkeypatch.delenv("CAUSALDQ_MIRROR", raising=False)
     wanted = source("tep", datasets=["tep_rieth", "tep_rieth_run1", "tep_classic"])
-    run_fetch(FetchJob(source="tep", wanted=wanted), CATALOGUE, tmp_path, tmp_path / "m.json")
+    fetched("tep", wanted, tmp_path, tmp_path / "m.json")
     told = read_json(tmp_path / "m.json")
     assert told["dataset"] == "tep_classic"
     assert len(told["passed_over"]) == 2
@@ -111,7 +126,7 @@ def test_what_is_passed_over_is_said(
     assert capsys.readouterr().err.count("passed over") == 2
     only = source("tep", datasets=["tep_rieth_run1"], fetch=["mirror"])
     with pytest.raises(DataError, match=r"tep_rieth_run1.* cannot be had"):
-        run_fetch(FetchJob(source="tep", wanted=only), CATALOGUE, tmp_path, tmp_path / "n.json")
+        fetched("tep", only, tmp_path, tmp_path / "n.json")
     assert not (tmp_path / "n.json").exists()
 
 
@@ -119,9 +134,38 @@ def test_a_stream_that_does_not_exist_is_named(tmp_path: Path) -> None:
     wanted = source("tep", streams=["xmeas_1", "xmeas_99"])
     assert isinstance(wanted, TepSource)
     manifest = tmp_path / "tep.json"
-    run_fetch(FetchJob(source="tep", wanted=wanted), CATALOGUE, tmp_path / "raw", manifest)
+    fetched("tep", wanted, tmp_path / "raw", manifest)
     with pytest.raises(DataError, match="no variable 'xmeas_99'"):
         prepared(PrepareJob(seed=1, source="tep", wanted=wanted), manifest, tmp_path)
+
+
+def test_a_fetch_depends_on_the_files_wanted_and_on_nothing_else_in_the_catalogue() -> None:
+    def changed(name: str, **values: Any) -> Catalogue:
+        edited = merge(CATALOGUE.model_dump(), {"sets": {name: values}})
+        return Catalogue.model_validate(edited)
+
+    def asks(catalogue: Catalogue) -> FetchJob:
+        return fetch.settings(Plan(CONFIG, catalogue), "tep")
+
+    def shows(catalogue: Catalogue) -> describe.DescribeJob:
+        return describe.settings(Plan(CONFIG, catalogue))
+
+    asked = asks(CATALOGUE)
+    assert asked.sets["tep_classic"].files == CATALOGUE["tep_classic"].files
+    prose = changed("tep_classic", title="Another title", licence="MIT", citation="nobody")
+    assert asks(prose) == asked
+    assert asks(changed("tep_rieth", remedy="wait")) == asked
+    hashed = {"d00.dat": {"hash": f"md5:{'0' * 32}"}}
+    assert asks(changed("tep_classic", files=hashed)) != asked
+    assert asks(changed("tep_classic", mirror="elsewhere")) != asked
+    # What is shown depends on the prose that is shown, and not on how files are had.
+    shown = shows(CATALOGUE)
+    assert set(shown.credits) == {"tep_classic", "flares_surrogate"}
+    assert shows(prose) != shown
+    assert shows(changed("tep_classic", citation="nobody", files=hashed)) == shown
+    few = Catalogue(sets={"flares_surrogate": CATALOGUE["flares_surrogate"]})
+    with pytest.raises(DataError, match="there is no data set 'tep_classic'"):
+        asks(few)
 
 
 # --- flares ------------------------------------------------------------------------------------
@@ -190,14 +234,15 @@ def test_too_many_flare_rows_are_refused() -> None:
 def test_windows_of_the_wrong_kind_are_refused(changes: dict[str, Any], words: str) -> None:
     wanted = source("flares", windows={"flares_surrogate": changes})
     assert isinstance(wanted, FlareSource)
+    found = Delivered("flares_surrogate", "made", {})
     with pytest.raises(DataError, match=words):
-        read_flares("flares_surrogate", {}, wanted, MOMENTS, np.random.default_rng(1))
+        wanted.read(found, MOMENTS, np.random.default_rng(1))
 
 
 def test_surrogate_flares_say_that_they_are(tmp_path: Path) -> None:
     wanted = source("flares")
     manifest = tmp_path / "flares.json"
-    run_fetch(FetchJob(source="flares", wanted=wanted), CATALOGUE, tmp_path, manifest)
+    fetched("flares", wanted, tmp_path, manifest)
     job = PrepareJob(seed=1, source="flares", wanted=wanted)
     model, facts, events = prepared(job, manifest, tmp_path)
     assert facts["label"] == "flares_surrogate (made)"
@@ -215,9 +260,9 @@ def test_surrogate_flares_say_that_they_are(tmp_path: Path) -> None:
 def test_paper_trains_on_flare_rows_and_fair_does_not() -> None:
     model = windows_that_tell_where_they_are_from()
     assert model.records is not None
-    training = Plan(CONFIG).training("p10.causal_dq.s0.paper")
+    trained = training(Plan(CONFIG), "p10.causal_dq.s0.paper")
     rng = np.random.default_rng(1)
-    plan = training.plan.model_copy(update={"k": 1})
+    plan = trained.plan.model_copy(update={"k": 1})
     paper = draw_episodes(model, plan, 20, 40, rng)
     fair = draw_episodes(model, plan.model_copy(update={"protocol": "fair"}), 20, 40, rng)
     for n in range(20):
@@ -264,21 +309,20 @@ def test_more_sensors_than_streams_are_refused_by_name(tmp_path: Path) -> None:
         propagate=False, replications=3, in_control_steps=4, horizon=4,
     )  # fmt: skip
     with pytest.raises(DataError, match=r"scenarios\.plant\.m: 5 .* p = 4 streams"):
-        run_inject(job, tmp_path / "s.npz", tmp_path / "i.npz")
+        inject.run(job, streams=tmp_path / "s.npz", output=tmp_path / "i.npz")
     assert not (tmp_path / "i.npz").exists()
-    run_inject(job.model_copy(update={"m": 4}), tmp_path / "s.npz", tmp_path / "i.npz")
+    fewer = job.model_copy(update={"m": 4})
+    inject.run(fewer, streams=tmp_path / "s.npz", output=tmp_path / "i.npz")
     assert InjectedSet.load(tmp_path / "i.npz").paths["fair"].shape == (3, 8, 4)
 
 
 def test_a_constant_stream_is_dropped_with_a_note(tmp_path: Path) -> None:
     wanted, path = own(tmp_path)
-    from causaldq.jobs.prepare import read_own_source
-
-    recorded = read_own_source(path, wanted)
+    recorded = wanted.read(wanted.files(path), None, np.random.default_rng(1))
     recorded.in_control[:, 2] = 4.0
     kept = without_constant_streams(recorded)
     assert kept.names == ["a", "b", "d"]
-    assert kept.held_out.shape[1] == kept.events.values.shape[2] == 3
+    assert kept.held_out.shape[1] == kept.events[0][1].shape[1] == 3
     assert kept.notes[-1].endswith("in-control rows: c")
 
 

@@ -12,25 +12,26 @@ import pytest
 from made import made_network
 from scipy.stats import t
 
-from causaldq.agent.policy import LearnedPolicy
-from causaldq.equivariant.checkpoint import save_equivariant
-from causaldq.jobs.name_causes import _accused
-from causaldq.loading import load_config
+from causaldq.learn.equivariant.checkpoint import save_equivariant
+from causaldq.methods.causal_dq import CausalDq
 from causaldq.methods.causal_sr import CausalSr
-from causaldq.plan import Plan
-from causaldq.propagation.example import example
-from causaldq.propagation.settings import StudyJob
-from causaldq.propagation.study import Study
-from causaldq.propagation.summary import BEST, compared, over_graphs
-from causaldq.report.judges import JUDGES
-from causaldq.report.propagation import (
+from causaldq.pipeline.jobs import propagation
+from causaldq.pipeline.jobs.name_causes import _accused
+from causaldq.pipeline.loading import load_config
+from causaldq.pipeline.plan import Plan
+from causaldq.pipeline.propagation.example import example
+from causaldq.pipeline.propagation.settings import StudyJob
+from causaldq.pipeline.propagation.study import Study
+from causaldq.pipeline.propagation.summary import BEST, compared, over_graphs
+from causaldq.pipeline.report.judges import JUDGES
+from causaldq.pipeline.report.propagation import (
     compared_table,
     layout,
     named_caption,
     named_table,
     propagation_table,
 )
-from causaldq.report.tidy import Tidy
+from causaldq.pipeline.report.tidy import Tidy
 
 ROOT = Path(__file__).parents[2]
 CONFIG = load_config(ROOT / "config", {"profile": "ci"})
@@ -38,7 +39,7 @@ Delays = dict[tuple[str, str], list[float]]
 
 
 def job(**changed: Any) -> StudyJob:
-    return Plan(CONFIG).study_job("p6.g0").model_copy(update=changed)
+    return propagation.settings(Plan(CONFIG), "p6.g0").model_copy(update=changed)
 
 
 @pytest.fixture(scope="module")
@@ -69,7 +70,8 @@ def test_agents_are_trained_on_the_first_graphs_only() -> None:
     assert study is not None
     few = CONFIG.model_copy(update={"propagation": study.model_copy(update={"agent_graphs": 1})})
     first, second = (
-        {one.method for one in Plan(few).study_job(name).contestants} for name in ("p6.g0", "p6.g1")
+        {one.method for one in propagation.settings(Plan(few), name).contestants}
+        for name in ("p6.g0", "p6.g1")
     )
     assert first - second == {"causal_dq", "non_causal"}
     assert not second - first
@@ -100,7 +102,7 @@ def test_an_agent_is_trained_on_the_graph_it_is_tested_on(study: Study) -> None:
     by_name = {c.method: c for c in study.job.contestants if c.training is not None}
     assert set(by_name) == {"causal_dq", "non_causal"}
     trained = {name: study.method(contestant) for name, contestant in by_name.items()}
-    assert all(isinstance(method, LearnedPolicy) for method in trained.values())
+    assert all(isinstance(method, CausalDq) for method in trained.values())
     reach = study.model.total_effects() != 0
     np.testing.assert_array_equal(trained["causal_dq"].effects != 0, reach)
     assert trained["non_causal"].effects is None
@@ -208,7 +210,7 @@ def test_an_interval_over_graphs_includes_their_variance() -> None:
 
 def test_tables_say_what_was_measured() -> None:
     rows = made_up(FIELD)
-    assert f"& {np.mean([8.0, 10.0, 40.0]):.1f} $" in propagation_table(rows, 6, 0.95)
+    assert f"& {np.mean([8.0, 10.0, 40.0]):.1f} $" in propagation_table(rows, 0.95)
     line = next(x for x in compared_table(compared(rows, 0.9)).splitlines() if "TSSRP" in x)
     assert f"{np.exp(np.log([0.8, 0.5, 1.0]).mean()):.2f} (" in line
     assert "-- &" in line, "nobody without a graph was told the truth"

@@ -12,8 +12,8 @@ from made import made
 from causaldq.errors import ConfigError
 from causaldq.methods.base import Method, Problem
 from causaldq.methods.causal_sr import CausalSr, CausalSrSettings, CausalSrState
-from causaldq.monitor import delays, step
-from causaldq.root_cause import (
+from causaldq.models.streams import StreamModel
+from causaldq.rootcause import (
     Suspicions,
     cause_ranks,
     causes_at_alarm,
@@ -22,8 +22,8 @@ from causaldq.root_cause import (
     summarise_ranks,
     suspicion,
 )
+from causaldq.run import delays, step
 from causaldq.statistic import StatisticSettings
-from causaldq.streams.model import StreamModel
 from causaldq.types import Floats
 
 SETTINGS = CausalSrSettings(

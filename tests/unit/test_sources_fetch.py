@@ -14,8 +14,8 @@ import pytest
 import requests
 
 from causaldq.errors import DataError
-from causaldq.sources.catalogue import Catalogue, read_catalogue
-from causaldq.sources.fetch import USER_AGENT, Fetched, fetch, given
+from causaldq.pipeline.sources.catalogue import Catalogue, read_catalogue
+from causaldq.pipeline.sources.fetch import USER_AGENT, Fetched, fetch, given
 
 ROOT = Path(__file__).parents[2]
 SHARED = ROOT.parent / "shared" / "data"
@@ -85,6 +85,11 @@ def refusing(status: int) -> Answer:
     return lambda handler, _: send(handler, status, b"no", 2)
 
 
+def source(result: Fetched) -> str:
+    """Where its files came from, as its label says."""
+    return result.label.removeprefix(f"{result.name} (").removesuffix(")")
+
+
 @pytest.fixture
 def server() -> Iterator[Server]:
     serving = Server()
@@ -119,7 +124,7 @@ def catalogue(*addresses: str, **changed: Any) -> Catalogue:
 
 
 def get(known: Catalogue, folder: Path, *order: Any, mirror: Path | None = None) -> Fetched:
-    return fetch("a_set", known, order or ("official",), mirror, folder)
+    return fetch("a_set", known["a_set"], order or ("official",), mirror, folder)
 
 
 def failure(known: Catalogue, folder: Path, *order: Any, mirror: Path | None = None) -> str:
@@ -147,7 +152,7 @@ def test_a_download_is_checked_named_and_recorded(server: Server, tmp_path: Path
     result = get(catalogue(address), tmp_path / "new")
     assert result.files["a.bin"].read_bytes() == CONTENT
     assert result.origins == {"a.bin": ("official", address)}
-    assert (result.source, result.label) == ("official", "a_set (official)")
+    assert result.label == "a_set (official)"
     assert server.requests[0]["User-Agent"] == USER_AGENT
     assert USER_AGENT.startswith("Mozilla/")
     assert visible(tmp_path / "new") == {"a.bin", "source.json"}
@@ -275,7 +280,7 @@ def test_a_damaged_file_stays_until_a_sound_one_is_there(server: Server, tmp_pat
 
 def test_a_sound_file_needs_no_network_and_is_called_found(tmp_path: Path) -> None:
     (tmp_path / "a.bin").write_bytes(CONTENT)
-    assert get(catalogue("http://127.0.0.1:9/a.bin"), tmp_path).source == "found"
+    assert source(get(catalogue("http://127.0.0.1:9/a.bin"), tmp_path)) == "found"
 
 
 def test_the_next_address_is_tried(server: Server, tmp_path: Path) -> None:
@@ -294,7 +299,7 @@ def test_two_at_a_time_download_once(server: Server, tmp_path: Path) -> None:
         thread.start()
     for thread in threads:
         thread.join()
-    assert [result.source for result in results] == ["official"] * 3
+    assert [source(result) for result in results] == ["official"] * 3
     assert len(server.requests) == 1
 
 
@@ -382,7 +387,7 @@ def test_a_mirror_is_copied_from(
         monkeypatch.setenv("CAUSALDQ_MIRROR", str(mirror))
     given_mirror = None if by_environment else mirror
     result = get(catalogue(), tmp_path / "folder", "mirror", mirror=given_mirror)
-    assert result.source == "mirror"
+    assert source(result) == "mirror"
     assert result.files["a.bin"].read_bytes() == CONTENT
     assert result.files["a.bin"].parent == tmp_path / "folder"
 
@@ -394,7 +399,7 @@ def test_a_mirror_with_the_wrong_bytes_is_refused_and_the_next_source_used(
     known = catalogue(f"{server.address}/a.bin")
     order = ("mirror", "package", "official")
     result = get(known, tmp_path / "folder", *order, mirror=tmp_path)
-    assert result.source == "official"
+    assert source(result) == "official"
 
 
 def test_the_one_line_says_what_was_tried_and_why_it_failed(server: Server, tmp_path: Path) -> None:
@@ -421,7 +426,7 @@ def test_the_one_line_says_what_was_tried_and_why_it_failed(server: Server, tmp_
 )
 def test_a_source_that_does_not_apply_says_so(tmp_path: Path, order: list[Any], words: str) -> None:
     with pytest.raises(DataError, match=words):
-        fetch("a_set", catalogue(), order, None, tmp_path)
+        fetch("a_set", catalogue()["a_set"], order, None, tmp_path)
 
 
 def test_files_of_several_sources_are_told_apart(server: Server, tmp_path: Path) -> None:
@@ -429,18 +434,18 @@ def test_files_of_several_sources_are_told_apart(server: Server, tmp_path: Path)
     entry = {"bytes": len(CONTENT), "hash": digest(), "addresses": [f"{server.address}/b"]}
     known = catalogue(files={"a.bin": entry, "b.bin": entry})
     result = get(known, tmp_path / "f", "mirror", "official", mirror=tmp_path)
-    assert result.source == "mirror+official"
-    only = fetch("a_set", known, ["mirror"], tmp_path, tmp_path / "g", files=["a.bin"])
+    assert source(result) == "mirror+official"
+    only = fetch("a_set", known["a_set"], ["mirror"], tmp_path, tmp_path / "g", files=["a.bin"])
     assert list(only.files) == ["a.bin"]
     with pytest.raises(DataError, match="has no file 'c"):
-        fetch("a_set", known, ["mirror"], tmp_path, tmp_path, files=["c.bin"])
+        fetch("a_set", known["a_set"], ["mirror"], tmp_path, tmp_path, files=["c.bin"])
 
 
 @pytest.mark.parametrize("record", ["{", "[]", '{"a.bin": 3}', '{"a.bin": ["official"]}'])
 def test_a_damaged_record_does_no_harm(tmp_path: Path, record: str) -> None:
     (tmp_path / "a.bin").write_bytes(CONTENT)
     (tmp_path / "source.json").write_text(record)
-    assert get(catalogue(), tmp_path).source == "found"
+    assert source(get(catalogue(), tmp_path)) == "found"
 
 
 def test_what_is_not_fetched_says_how_it_is_had(tmp_path: Path) -> None:
@@ -452,10 +457,10 @@ def test_what_is_not_fetched_says_how_it_is_had(tmp_path: Path) -> None:
 def test_given_files_are_taken_as_they_are(tmp_path: Path) -> None:
     known = catalogue(obtained="given")
     (tmp_path / "one.json").write_text("{}")
-    assert given("a_set", known, tmp_path / "one.json").source == "given"
-    assert list(given("a_set", known, tmp_path).files) == ["one.json"]
+    assert source(given("a_set", known["a_set"], tmp_path / "one.json")) == "given"
+    assert list(given("a_set", known["a_set"], tmp_path).files) == ["one.json"]
     with pytest.raises(DataError, match="does not exist; ask for it"):
-        given("a_set", known, tmp_path / "two.json")
+        given("a_set", known["a_set"], tmp_path / "two.json")
 
 
 # --- the catalogue of the project ----------------------------------------------------------
@@ -482,7 +487,7 @@ def test_the_catalogue_has_the_sets_that_the_project_reads(project: Catalogue) -
 def test_the_classic_files_come_out_of_the_package(project: Catalogue, tmp_path: Path) -> None:
     """Two of them against the MD5 that others publish."""
     before = set(sys.modules)
-    result = fetch("tep_classic", project, ["package"], None, tmp_path)
+    result = fetch("tep_classic", project["tep_classic"], ["package"], None, tmp_path)
     assert not {name for name in set(sys.modules) - before if name.startswith("bibmon")}
     assert len(result.files) == 44
     assert result.origins["d00.dat"] == ("package", "bibmon 1.2.0")
@@ -499,16 +504,16 @@ def test_the_classic_files_come_out_of_the_package(project: Catalogue, tmp_path:
 def test_the_mirror_beside_the_project_has_the_right_bytes(
     project: Catalogue, tmp_path: Path, name: str
 ) -> None:
-    result = fetch(name, project, ["mirror"], SHARED, tmp_path)
+    result = fetch(name, project[name], ["mirror"], SHARED, tmp_path)
     assert set(result.files) == set(project[name].files)
-    assert result.source == "mirror"
+    assert source(result) == "mirror"
 
 
 @pytest.mark.parametrize(
     ("text", "words"),
     [
         ("a: [", "is not valid YAML"),
-        ("a_set: {title: x}", "a_set.what: Field required"),
+        ("a_set: {title: x}", "a_set.address: Field required"),
         ("- 1", "dictionary"),
     ],
 )

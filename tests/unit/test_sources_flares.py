@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from causaldq.errors import DataError
-from causaldq.sources.flares import (
+from causaldq.pipeline.sources.flares import (
     SWAN_PARAMETERS,
     fill_gaps,
     index_bigdata,
@@ -21,7 +21,7 @@ from causaldq.sources.flares import (
     swan_name,
     window_values,
 )
-from causaldq.sources.surrogate import (
+from causaldq.pipeline.sources.surrogate import (
     FlareMoments,
     draw_windows,
     estimate_from_swan,

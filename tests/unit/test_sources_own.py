@@ -7,18 +7,22 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from pyarrow import parquet
 from pydantic import ValidationError
 
 from causaldq.errors import DataError
-from causaldq.sources.own import OwnData, read_own
-from causaldq.sources.settings import OwnSettings
+from causaldq.pipeline.sources.own import OwnData, OwnSource, read_own
 
 ROWS, NAMES = 12, ("flow", "level", "heat")
 VALUES = np.random.default_rng(1).normal([5, 0, -3], [1, 2, 0.1], size=(ROWS, 3)).round(4)
-SETTINGS: dict[str, Any] = {"first_in_control": 1, "last_in_control": 8}
+SETTINGS: dict[str, Any] = {
+    **{"kind": "own", "file": "plant.csv", "held_out": 0.25},
+    **{"first_in_control": 1, "last_in_control": 8},
+}
 
 
 def text(values: Any = VALUES, names: tuple[str, ...] = NAMES, separator: str = ",") -> str:
@@ -48,7 +52,7 @@ def write(tmp_path: Path) -> Write:
 
 
 def read(path: Path, **more: Any) -> OwnData:
-    return read_own(path, OwnSettings.model_validate(SETTINGS | more))
+    return read_own(path, OwnSource.model_validate(SETTINGS | more))
 
 
 def refusal(path: Path, **more: Any) -> str:
@@ -387,6 +391,17 @@ def test_damaged_parquet(tmp_path: Path, content: bytes) -> None:
     assert "is no whole Parquet file" in refusal(path) if content else "is empty" in refusal(path)
 
 
+def test_parquet_that_unfolds_is_refused_before_it_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "plant.parquet"
+    parquet.write_table(pa.table({name: pa.repeat(1.0, 500_000) for name in NAMES}), path)
+    assert path.stat().st_size < 1 << 16
+    monkeypatch.setattr("causaldq.pipeline.sources.own.MOST_CELLS", 1_400_000)
+    monkeypatch.setattr(pd, "read_parquet", lambda *_, **__: pytest.fail("it was unfolded"))
+    assert "holds 1500000 values, more than 1400000; give a part of it" in refusal(path)
+
+
 @pytest.mark.parametrize(
     ("cells", "expected"),
     [
@@ -420,7 +435,7 @@ def test_parquet_cells_that_are_no_numbers(
 )
 def test_settings_at_odds_with_themselves(more: dict[str, Any]) -> None:
     with pytest.raises(ValidationError):
-        OwnSettings.model_validate(SETTINGS | more)
+        OwnSource.model_validate(SETTINGS | more)
 
 
 # --- whatever happens to a file ----------------------------------------------------------------

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy.signal import lfilter
 
 from causaldq.errors import DataError
-from causaldq.sources.prepare import (
+from causaldq.models.rows import (
     block_bootstrap,
     block_indices,
     block_length,
@@ -20,7 +20,7 @@ from causaldq.sources.prepare import (
     resample,
     varying,
 )
-from causaldq.sources.tep import in_control_rows, read_classic
+from causaldq.pipeline.sources.tep import in_control_rows, read_classic
 
 
 def autoregression(phi: list[float], n: int, seed: int) -> np.ndarray:

@@ -12,8 +12,8 @@ import pytest
 from pyarrow import parquet
 
 from causaldq.errors import DataError
-from causaldq.sources.tables import write_table
-from causaldq.sources.tep import (
+from causaldq.pipeline.jobs.prepare import write_table
+from causaldq.pipeline.sources.tep import (
     COLUMNS,
     COPY_NAMES,
     KEYS,

@@ -9,14 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chisquare, kstest
 
-from causaldq.agent.environment import draw_episodes
-from causaldq.agent.settings import ShiftPlan
+from causaldq.learn.environment import draw_episodes
+from causaldq.learn.settings import ShiftPlan
+from causaldq.models.streams import StreamModel
 from causaldq.seeds import generator
 from causaldq.setting import Case, Protocol
-from causaldq.shifts import InjectedSet, direction, inject, pattern, shifted_streams
-from causaldq.sources.settings import SimulationSource
-from causaldq.streams.model import StreamModel
-from causaldq.streams.simulation import random_weights, simulate, standardise
+from causaldq.worlds.shifts import InjectedSet, direction, inject, pattern, shifted_streams
+from causaldq.worlds.simulation import SimulationSource, random_weights, simulate, standardise
 
 SEEDS = st.integers(0, 2**32 - 1)
 

@@ -19,27 +19,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from causaldq.report.theory import counterexamples, parts, theory_figure, theory_table
-from causaldq.seeds import generator
-from causaldq.theory import mdp as problems
-from causaldq.theory.check import Check, Claim, Trial, examine
-from causaldq.theory.checks import CHECKS, run_checks
-from causaldq.theory.checks import convergence as convergence_checks
-from causaldq.theory.checks import entropy as entropy_checks
-from causaldq.theory.checks import learned as learned_checks
-from causaldq.theory.checks import operators as operator_checks
-from causaldq.theory.checks import optimum as optimum_checks
-from causaldq.theory.checks.errors import Iteration, Start, optimal_values, rate
-from causaldq.theory.checks.operators import (
+from causaldq.pipeline.jobs import theory
+from causaldq.pipeline.report.theory import counterexamples, parts, theory_figure, theory_table
+from causaldq.pipeline.theory import mdp as problems
+from causaldq.pipeline.theory.check import Check, Claim, Trial, examine
+from causaldq.pipeline.theory.checks import CHECKS, run_checks
+from causaldq.pipeline.theory.checks import convergence as convergence_checks
+from causaldq.pipeline.theory.checks import entropy as entropy_checks
+from causaldq.pipeline.theory.checks import learned as learned_checks
+from causaldq.pipeline.theory.checks import operators as operator_checks
+from causaldq.pipeline.theory.checks import optimum as optimum_checks
+from causaldq.pipeline.theory.checks.errors import Iteration, Start, optimal_values, rate
+from causaldq.pipeline.theory.checks.operators import (
     Pair,
     contraction_slack,
     fixed_policy,
     random_pairs,
     size,
 )
-from causaldq.theory.curves import measured_curves
-from causaldq.theory.job import run_theory
-from causaldq.theory.learning import (
+from causaldq.pipeline.theory.curves import measured_curves
+from causaldq.pipeline.theory.learning import (
     Rates,
     corrected_bound,
     draw,
@@ -48,7 +47,7 @@ from causaldq.theory.learning import (
     theorem2_bound,
     value_limit,
 )
-from causaldq.theory.mdp import (
+from causaldq.pipeline.theory.mdp import (
     Kind,
     Mdp,
     backup,
@@ -61,8 +60,9 @@ from causaldq.theory.mdp import (
     solve,
     value,
 )
-from causaldq.theory.sensors import level_moves, sensor_mdp
-from causaldq.theory.settings import SensorProblem, TheoryJob, TheorySettings
+from causaldq.pipeline.theory.sensors import level_moves, sensor_mdp
+from causaldq.pipeline.theory.settings import SensorProblem, TheorySettings
+from causaldq.seeds import generator
 
 SEEDS = st.integers(0, 2**32 - 1)
 KINDS: tuple[Kind, ...] = ("hard", "soft", "averaged", "causal")
@@ -892,7 +892,8 @@ def test_verdict_and_evidence_agree(found: dict[str, Check]) -> None:
 
 def test_the_job_writes_the_same_again(tmp_path: Path, found: dict[str, Check]) -> None:
     """Another run with the same seed, whatever was computed before."""
-    run_theory(TheoryJob(seed=7, theory=SETTINGS), tmp_path / "a.json", tmp_path / "a.csv")
+    job = theory.TheoryJob(seed=7, theory=SETTINGS)
+    theory.run(job, checks=tmp_path / "a.json", curves=tmp_path / "a.csv")
     written = json.loads((tmp_path / "a.json").read_text())
     assert written == [json.loads(json.dumps(asdict(check))) for check in found.values()]
     again = measured_curves(generator(7, "theory", "curves"), SETTINGS)

@@ -11,23 +11,22 @@ import pytest
 import torch
 from safetensors.numpy import save_file
 
-import causaldq.agent.train as training
-from causaldq.agent.checkpoint import (
+import causaldq.learn.train as training
+from causaldq.discovery.effects import propagation_effects
+from causaldq.discovery.graph import Graph
+from causaldq.errors import CausalDQError, CheckpointError
+from causaldq.files import sha256
+from causaldq.learn.checkpoint import (
     Checkpoint,
     facts_path,
     load_checkpoint,
     save_checkpoint,
 )
-from causaldq.agent.learner import q_network
-from causaldq.agent.settings import TrainingSettings
-from causaldq.agent.train import Trained, train
-from causaldq.discovery.effects import propagation_effects
-from causaldq.discovery.graph import Graph
-from causaldq.errors import CausalDQError, CheckpointError
-from causaldq.files import sha256
-from causaldq.sources.settings import SimulationSource
-from causaldq.streams.model import StreamModel
-from causaldq.streams.simulation import simulate
+from causaldq.learn.learner import q_network
+from causaldq.learn.settings import TrainingSettings
+from causaldq.learn.train import Trained, train
+from causaldq.models.streams import StreamModel
+from causaldq.worlds.simulation import SimulationSource, simulate
 
 MakeSettings = Callable[..., TrainingSettings]
 MakeModel = Callable[[int], StreamModel]

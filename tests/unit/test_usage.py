@@ -9,8 +9,8 @@ from typer.testing import CliRunner
 
 from causaldq.__main__ import app
 from causaldq.errors import DataError
-from causaldq.lineage.records import CodeFacts, Record, Resources, write_record
-from causaldq.lineage.usage import records_below, usage
+from causaldq.pipeline.lineage.records import CodeFacts, Record, Resources, write_record
+from causaldq.pipeline.lineage.usage import records_below, usage
 
 ROOT = Path(__file__).parents[2]
 PROFILES = ROOT / "workflow" / "profiles"

@@ -61,7 +61,7 @@ def call(folder: Path, *command: str, check: bool = True) -> subprocess.Complete
         text=True,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
-        timeout=600,
+        timeout=3600,
     )
     if check and done.returncode:
         pytest.fail(f"{' '.join(command)}\n{done.stdout[-6000:]}")

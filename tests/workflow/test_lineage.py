@@ -2,6 +2,8 @@
 answered. In temporary clones, with the real pipeline."""
 
 import asyncio
+import contextlib
+import hashlib
 import json
 import os
 import re
@@ -9,6 +11,7 @@ import shutil
 import signal
 import subprocess
 import threading
+import zlib
 from collections.abc import Coroutine, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
@@ -29,7 +32,7 @@ T = TypeVar("T")
 
 TABLE = "results/ci/tables/noise_free_p10.tex"
 CELL = "causal_dq, case_a, delta=0.5"
-GATHER = ["aggregate", "overall", "describe", "summarise_training", "claims"]
+GATHER = ["aggregate", "overall", "describe", "summarise_training", "claims", "provenance"]
 """Rules that are given all settings: a change of any runs them, and what shows their results."""
 SHOW = ["tables", "figures", "pictures", "document", "notebook", "front_page", "report"]
 MAY_BE_EMPTY = ["fetched", "policies", "crossed"]
@@ -195,7 +198,7 @@ def test_a_restored_tree_is_complete_and_runs_exactly_what_a_change_asks_for(
     edit(restored, "config/ci.yaml", "    - 0.5\n    - 2.0\n", "    - 0.5\n    - 1.0\n")
     assert dry_run(restored) == shown | {"evaluate": 2}, "one delta: evaluation only"
     settings.write_text(before)
-    edit(restored, "src/causaldq/agent/reward.py", "\n", "\n# a remark\n")
+    edit(restored, "src/causaldq/learn/reward.py", "\n", "\n# a remark\n")
     assert dry_run(restored) == {}
 
 
@@ -210,7 +213,11 @@ def test_notes_of_other_files_are_not_believed(reseeded: Path, tmp_path: Path) -
 def test_results_without_records_are_made_again(copy_of_small: Path) -> None:
     shutil.rmtree(copy_of_small / ".snakemake")
     shutil.rmtree(copy_of_small / "results/ci/records")
-    assert {kind for kind, _ in findings(copy_of_small).values()} == {"unexplained"}
+    found = findings(copy_of_small)
+    kind, why = found.pop("results/ci/manifest.json")
+    assert kind == "changed"
+    assert "is gone" in why
+    assert {kind for kind, _ in found.values()} == {"unexplained"}
     done = snakemake(copy_of_small, "-n", *CI)
     assert "no record says how it was made" in done.stdout
     assert jobs(done.stdout) == jobs(snakemake(copy_of_small, "-n", "--forceall", *CI).stdout)
@@ -233,7 +240,7 @@ def test_dvc_repro_does_what_snakemake_does(origin: Path, tmp_path: Path) -> Non
     for folder in (by_dvc, by_snakemake):
         edit(folder, "config/ci.yaml", "    - 0.5\n    - 2.0\n", "    - 0.5\n    - 1.0\n")
         edit(folder, "src/causaldq/discovery/algorithms.py", "\n", "\n# a remark\n")
-        with (folder / "src/causaldq/agent/reward.py").open("a") as handle:
+        with (folder / "src/causaldq/learn/reward.py").open("a") as handle:
             handle.write("\nEXTRA = 1\n")
     text = call(by_dvc, "dvc", "repro").stdout
     assert re.findall(r"^Running stage '(\w+)'", text, re.MULTILINE) == STAGES
@@ -381,15 +388,90 @@ def test_one_flipped_byte_is_named_and_will_be_repaired(copy_of_small: Path) -> 
     assert "simulate" not in planned
 
 
-def test_an_edited_number_is_not_vouched_for(copy_of_small: Path) -> None:
+def test_a_tree_that_cannot_be_written_is_verified(copy_of_small: Path) -> None:
+    # Root writes where nobody may, unless this right is taken from it.
+    weaker = ["setpriv", "--bounding-set=-dac_override"] if os.geteuid() == 0 else []
+    if weaker and not shutil.which("setpriv"):
+        pytest.skip("setpriv is not installed")
+    folder = copy_of_small
+    call(folder, "chmod", "-R", "a-w", ".")
+    try:
+        assert call(folder, *weaker, "touch", "new", check=False).returncode != 0
+        done = call(
+            folder, *weaker, "env", f"PYTHONPATH={folder}/src", "PYTHONDONTWRITEBYTECODE=1",
+            "python", "-m", "causaldq", "verify", "results/ci",
+        )  # fmt: skip
+    finally:
+        call(folder, "chmod", "-R", "u+w", ".")
+    assert "what the records say" in done.stdout
+
+
+def test_an_edited_number_is_not_verified(copy_of_small: Path) -> None:
     good = causaldq(copy_of_small, "trace", TABLE, "--cell", CELL).stdout
-    assert "Vouched for" in good
+    assert "Verified" in good
     number = pd.read_csv(copy_of_small / TABLE.replace(".tex", ".csv"))["add"][0]
     edit(copy_of_small, TABLE, f"{number:.1f}", f"{number - 5:.1f}")
     done = causaldq(copy_of_small, "trace", TABLE, "--cell", CELL, check=False)
     assert done.returncode == 1
-    assert "Not vouched for" in done.stdout
+    assert "Not verified" in done.stdout
     assert f"✗ {TABLE}" in done.stdout
+
+
+def test_the_records_are_those_of_a_commit(restored: Path) -> None:
+    commit = call(restored, "git", "rev-parse", "--short=7", "HEAD").stdout.strip()
+    assert f": as in commit {commit}\n" in causaldq(restored, "verify", "results/ci").stdout
+    place = restored / "results/ci/records/simulate/sim_p10.json"
+    record = json.loads(place.read_text())
+    record["host"]["cpu"] = "another"
+    place.write_text(json.dumps(record))
+    kind, why = findings(restored)["results/ci/manifest.json"]
+    assert (kind, why) == (
+        "changed",
+        "records are not those it lists: simulate/sim_p10 is another",
+    )
+    causaldq(restored, "manifest", "results/ci")
+    assert ": not committed\n" in causaldq(restored, "verify", "results/ci").stdout
+
+
+def test_a_records_command_is_not_run(copy_of_small: Path) -> None:
+    place = copy_of_small / "results/ci/records/simulate/sim_p10.json"
+    record = json.loads(place.read_text())
+    record["command"] = "python -c 'import os; os.system(\"touch stolen\")'"
+    place.write_text(json.dumps(record))
+    folder = copy_of_small / "replay"
+    done = causaldq(
+        copy_of_small, "replay", "artifacts/ci/streams/sim_p10.npz", "--folder", str(folder),
+        check=False,
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert "simulate/sim_p10 is not run again" in done.stdout
+    assert not list(copy_of_small.rglob("stolen"))
+
+
+def test_a_number_forged_in_every_file_and_record_is_found(copy_of_small: Path) -> None:
+    """All but the runs: tidy table, table with its twin, all records, and the manifest."""
+    tables = pd.read_csv(copy_of_small / "results/ci/add.csv")
+    old = f"{tables['add'][0]:.10g}"
+    names = ["results/ci/add.csv", TABLE.replace(".tex", ".csv"), TABLE]
+    edit(copy_of_small, names[0], f",{old},", ",1.5,")
+    edit(copy_of_small, names[1], f",{old},", ",1.5,")
+    edit(copy_of_small, names[2], f"{tables['add'][0]:.1f}", "1.5")
+    hashes = {name: hashlib.sha256((copy_of_small / name).read_bytes()) for name in names}
+    for place in (copy_of_small / "results/ci/records").rglob("*.json"):
+        record = json.loads(place.read_text())
+        for side in ("inputs", "outputs"):
+            for name in names:
+                if name in record[side]:
+                    record[side][name]["sha256"] = hashes[name].hexdigest()
+        place.write_text(json.dumps(record))
+    causaldq(copy_of_small, "manifest", "results/ci")
+    row = tables.iloc[0]
+    cell = f"{row['method']}, {row['protocol']}, {row['setting']}, delta={row['delta']}"
+    done = causaldq(copy_of_small, "trace", TABLE, "--cell", cell, check=False)
+    assert done.returncode == 1
+    assert f"add: the runs give {old}, the table has 1.5" in done.stdout
+    told = causaldq(copy_of_small, "verify", "results/ci", check=False).stdout
+    assert "what was done before is not what it tells of" in told
 
 
 # --- what is asked is answered ---------------------------------------------------------
@@ -399,7 +481,7 @@ def test_a_cell_is_traced_to_where_its_streams_come_from(finished: Path, tmp_pat
     page = tmp_path / "trace.html"
     done = causaldq(finished, "trace", TABLE, "--cell", CELL, "--json", "--html", str(page))
     chain = json.loads(done.stdout)
-    assert chain["vouched_for"]
+    assert chain["verified"]
     assert len(chain["cells"]) == 2, "one for each protocol"
     assert [job["record"]["rule"] for job in chain["jobs"]] == [
         *("simulate", "discover", "train", "inject", "calibrate", "evaluate"),
@@ -408,9 +490,31 @@ def test_a_cell_is_traced_to_where_its_streams_come_from(finished: Path, tmp_pat
     for job in chain["jobs"]:
         assert job["record"]["command"].startswith("python scripts/")
         assert job["record"]["code"]["commit"]
-    assert "Every file of the chain is what its record says" in page.read_text()
+    assert "Verified: every file of the chain is what its record says" in page.read_text()
     for name in ("results/ci/figures/delay_p10.png", "artifacts/ci/graphs/sim_p10.npz"):
-        assert "Vouched for" in causaldq(finished, "trace", name).stdout
+        assert "Verified" in causaldq(finished, "trace", name).stdout
+
+
+def unpacked(document: Path) -> bytes:
+    """A PDF's objects without their compression."""
+    parts = re.findall(rb"stream\r?\n(.*?)\r?\nendstream", document.read_bytes(), re.DOTALL)
+    found = b""
+    for part in parts:
+        with contextlib.suppress(zlib.error):
+            found += zlib.decompress(part)
+    return document.read_bytes() + found
+
+
+def test_every_page_prints_the_hash_that_verify_computes(finished: Path) -> None:
+    told = causaldq(finished, "verify", "results/ci").stdout
+    (short,) = re.findall(r"^ci: provenance ([0-9a-f]{12}),", told, re.MULTILINE)
+    results = finished / "results/ci"
+    pages = [results / "overview.html", *sorted((results / "notebooks").glob("*.html"))]
+    assert len(pages) == 10
+    for page in pages:
+        assert f"Provenance <code>{short}</code>" in page.read_text(), page.name
+    if (results / "paper.pdf").is_file():
+        assert f"Provenance {short}".encode() in unpacked(results / "paper.pdf")
 
 
 def test_a_cell_is_replayed_in_an_empty_folder(finished: Path, tmp_path: Path) -> None:
@@ -421,6 +525,18 @@ def test_a_cell_is_replayed_in_an_empty_folder(finished: Path, tmp_path: Path) -
     assert done.count("same bytes") == 6
     assert "Replayed: everything is the same." in done
     assert not (folder / "results/ci/add.csv").exists(), "other cells are not run"
+
+
+def test_a_cell_is_replayed_where_artifacts_are_absent(copy_of_small: Path) -> None:
+    """As in a clone: what is not here is made again, which is no fault."""
+    cell = "greedy, case_a, delta=0.5, fair"
+    shutil.rmtree(copy_of_small / "artifacts")
+    done = causaldq(copy_of_small, "trace", TABLE, "--cell", cell, check=False)
+    assert done.returncode == 1
+    assert "artifacts/ci/runs/p10.greedy.csv is not there" in done.stdout
+    done = causaldq(copy_of_small, "replay", TABLE, "--cell", cell)
+    assert "the same from the replayed runs" in done.stdout
+    assert "Replayed: everything is the same." in done.stdout
 
 
 def test_a_replay_that_gives_other_bytes_fails(copy_of_small: Path) -> None:
@@ -464,6 +580,7 @@ SCHEMA_ORG = (
     " additionalType programmingLanguage valueRequired position workExample exampleOfWork value"
     " instrument agent object result startTime endTime actionStatus subjectOf propertyID unitCode"
     " license creator author publisher hasPart step datePublished mainEntity mentions"
+    " Person Place location additionalProperty"
 )
 """Those of its terms that are, as far as a crate of ours uses them."""
 
@@ -471,7 +588,8 @@ SCHEMA_ORG = (
 def test_a_crate_is_accepted_and_answers_the_eleven_questions(
     finished: Path, tmp_path: Path
 ) -> None:
-    causaldq(finished, "crate", str(tmp_path / "crate"), "--profile", "ci")
+    who = ("--operator", "Ada Example", "--host", "bench.example.org")
+    causaldq(finished, "crate", str(tmp_path / "crate"), "--profile", "ci", *who)
     context = {term: f"http://schema.org/{term}" for term in SCHEMA_ORG.split()}
     context |= TERMS_OF_RO_CRATE_1_1
     with responses.RequestsMock() as web:
@@ -511,7 +629,12 @@ def test_a_crate_is_accepted_and_answers_the_eleven_questions(
     assert job["actionStatus"].endswith("/CompletedActionStatus")  # 7: success
     assert {"@id": "results/ci/add.csv"} in run["result"]  # 8: inputs and outputs
     assert {"@id": "data/reference/published.csv"} in run["object"]
-    assert re.fullmatch("[0-9a-f]{64}", tool["version"])  # 9: code version
+    code = {entity[p["@id"]]["name"]: entity[p["@id"]]["value"] for p in job["additionalProperty"]}
+    assert re.fullmatch("[0-9a-f]{64}", code["code hash"])  # 9: code version
+    head = call(finished, "git", "rev-parse", "HEAD").stdout.strip()
+    assert code["commit"] == tool["version"] == workflow["version"] == head
+    assert entity[job["agent"]["@id"]]["name"] == "Ada Example"
+    assert entity[job["location"]["@id"]]["name"] == "bench.example.org"
     assert tool["@id"] == "scripts/train.py"  # 10: script around a component
     assert settings["exampleOfWork"] == {"@id": "#train-in-settings"}  # 11: parameters
     assert any(
@@ -522,7 +645,7 @@ def test_a_crate_is_accepted_and_answers_the_eleven_questions(
 
 
 def test_the_readmes_commands_answer(finished: Path) -> None:
-    section = (ROOT / "README.md").read_text().partition("## Where a number comes from")[2]
+    section = (ROOT / "docs/lineage.md").read_text().partition("## Where a number comes from")[2]
     commands = re.findall(r"^\$ python -m causaldq (.*)$", section.partition("\n## ")[0], re.M)
     assert [command.split()[0] for command in commands] == ["trace", "verify", "replay"]
     for command in commands[:2]:

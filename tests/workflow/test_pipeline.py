@@ -174,6 +174,7 @@ def test_a_second_run_in_the_same_folder_is_refused(copy_of_finished: Path) -> N
 def test_a_setting_re_runs_what_depends_on_it(finished: Path) -> None:
     report = {"aggregate", "summarise_training", "claims", "tables", "figures", "document"}
     report |= {"pictures", "describe", "notebook", "front_page", "report", "overall"}
+    report |= {"provenance"}
     assert "theory" in dry_run(finished, "theory={instances: 9}")
     assert set(dry_run(finished, "report={note: other}")) <= {*report}
     changed_delta = dry_run(finished, "scenarios={p10: {deltas: [0.5, 1.0]}}")
@@ -196,13 +197,32 @@ def test_a_setting_re_runs_what_depends_on_it(finished: Path) -> None:
 def test_library_code_re_runs_what_uses_it_and_comments_re_run_nothing(
     copy_of_finished: Path,
 ) -> None:
-    module = copy_of_finished / "src/causaldq/agent/reward.py"
+    module = copy_of_finished / "src/causaldq/learn/reward.py"
     text = module.read_text()
     module.write_text(text + "\n# a remark\n")
     assert dry_run(copy_of_finished) == {}
     module.write_text(text + "\nEXTRA = 1\n")
     assert dry_run(copy_of_finished)["train"] == 1
     assert "discover" not in dry_run(copy_of_finished)
+
+
+def test_of_the_catalogue_of_data_sets_only_what_a_job_uses_re_runs_it(
+    copy_of_finished: Path,
+) -> None:
+    place = copy_of_finished / "data/sources.yaml"
+    text = place.read_text()
+    title = "  title: Tennessee Eastman Process, classic files\n"
+    first = 'd00.dat: {bytes: 416049, hash: "sha256:4c3c0b11'
+    assert title in text
+    assert first in text
+    place.write_text(f"# a remark\n{text}".replace("tep_rieth:\n", "tep_rieth:   # the paper's\n"))
+    assert dry_run(copy_of_finished) == {}
+    place.write_text(text.replace(title, "  title: The process\n"))
+    shown = dry_run(copy_of_finished)
+    assert "describe" in shown
+    assert not {"fetch", "prepare"} & set(shown)
+    place.write_text(text.replace(first, first.replace("4c3c0b11", "00000000")))
+    assert dry_run(copy_of_finished)["fetch"] == 1
 
 
 @pytest.mark.parametrize(
@@ -214,6 +234,10 @@ def test_library_code_re_runs_what_uses_it_and_comments_re_run_nothing(
         ),
         ("methods=[causal_qd]", "methods: 'causal_qd' is not allowed here; give one of causal_dq"),
         ("seed=-1", "seed: -1 is not allowed"),
+        (
+            "discovery={algorithm: file, file: nothing.csv}",
+            "discovery.file: nothing.csv does not exist; put it there",
+        ),
         ("sede=1", "sede: there is no such setting; allowed here: profile, seed"),
     ],
 )
@@ -225,10 +249,11 @@ def test_a_bad_setting_stops_before_any_job(finished: Path, setting: str, expect
 
 
 def test_a_failing_job_prints_its_cause_and_its_log(copy_of_finished: Path) -> None:
-    graph = "discovery={algorithm: file, file: nothing.csv}"
+    (copy_of_finished / "bad.csv").write_text("not,edges\n")
+    graph = "discovery={algorithm: file, file: bad.csv}"
     done = snakemake(copy_of_finished, "-j1", *CI, graph, "--", "graphs", check=False)
     assert done.returncode != 0
-    assert "DiscoveryError: nothing.csv does not exist" in done.stdout
+    assert "DiscoveryError: bad.csv" in done.stdout
     assert "logs/ci/discover/sim_p10.log" in done.stdout
 
 

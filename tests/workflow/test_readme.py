@@ -1,31 +1,16 @@
 """What the README shows is what happens."""
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pandas as pd
 import pytest
-from clones import ROOT, call, make_clone, snakemake
+from clones import ROOT, call, make_clone
 
 pytestmark = pytest.mark.workflow
 README = (ROOT / "README.md").read_text()
-
-
-def test_adding_a_method_takes_the_file_and_the_line_of_the_readme(tmp_path: Path) -> None:
-    clone = make_clone(tmp_path / "clone")
-    file, line = re.findall(r"```python\n# (src/\S+\.py)\n(.*?)```", README, re.DOTALL)
-    (clone / file[0]).write_text(file[1])
-    registry = clone / line[0]
-    text = registry.read_text()
-    entry = "NAMES = (\n"
-    assert entry in text
-    registry.write_text(text.replace(entry, entry + line[1]))
-    snakemake(clone, "-j2", "--config", "profile=ci", "methods=[first,random,oracle_set]")
-    table = pd.read_csv(clone / "results/ci/add.csv")
-    first = table[table["method"] == "first"]
-    assert len(first[first["scenario"] == "p10"]) == 4
-    assert first["add"].notna().all()
-    assert "First" in (clone / "results/ci/tables/noise_free_p10.tex").read_text()
 
 
 def test_every_snakemake_command_of_the_readme_is_accepted() -> None:
@@ -36,13 +21,36 @@ def test_every_snakemake_command_of_the_readme_is_accepted() -> None:
             call(ROOT, "bash", "-c", f"{command} --dry-run")
 
 
+def blocks(heading: str, language: str = "") -> list[str]:
+    """Code blocks of a section."""
+    section = README.partition(f"## {heading}\n")[2].partition("\n## ")[0]
+    found = re.findall(r"^```(\w*)\n(.*?)^```$", section, re.DOTALL | re.MULTILINE)
+    return [block for kind, block in found if kind == language]
+
+
+def test_the_python_example_prints_what_the_readme_says(tmp_path: Path) -> None:
+    first, second = blocks("As a library", "python")
+    shown = next(block for block in blocks("As a library") if "asked" in block)
+    done = subprocess.run(
+        [sys.executable, "-c", first], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert done.stdout == shown
+    done = subprocess.run([sys.executable, "-c", second], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    for name in ("Furthest", "greedy", "tssrp", "bayes_posterior"):
+        assert name in done.stdout
+
+
 def test_own_data_are_monitored_as_the_readme_says(tmp_path: Path) -> None:
     clone = make_clone(tmp_path / "clone")
-    section = README.partition("## Your own data")[2].partition("\n## ")[0]
-    block = re.search(r"```\n(.*?)```", section, re.DOTALL)
-    assert block
-    example, run, replay, pipe = block.group(1).splitlines()
+    example, fit, watch, run = blocks("Your plant")[0].splitlines()
     call(clone, "bash", "-c", example)
+    assert "500 asked" in call(clone, "bash", "-c", fit).stdout
+    watched = call(clone, "bash", "-c", watch, check=False)
+    assert watched.returncode == 3
+    alarm = re.search(r"^ *\d+  (\d+)  .*ALARM", watched.stdout.splitlines()[-1])
+    assert alarm
+    assert 800 <= int(alarm.group(1)) < 850, "the first alarm is the fault"
     call(clone, "bash", "-c", run)
     results = clone / "results/plant"
     delays = pd.read_csv(results / "add.csv")
@@ -51,20 +59,34 @@ def test_own_data_are_monitored_as_the_readme_says(tmp_path: Path) -> None:
     assert set(delays["source"]) == {"own (plant.csv)"}
     assert pd.read_csv(results / "events.csv")["missed"].max() < 1
     assert (results / "report.html").exists()
-    replayed = call(clone, "bash", "-c", replay, check=False)
-    assert replayed.returncode == 3
-    assert replayed.stdout.splitlines()[-1].count("ALARM") == 1
-    piped = call(clone, "bash", "-c", pipe, check=False)
-    assert piped.returncode == 3
-    # the fault's rows, and nothing else, were piped in
-    assert sum("statistic" in line for line in piped.stdout.splitlines()) == 99
-    shown = section.partition("        cause: ")[2].split(",")[0]
-    assert f"cause: {shown}" in piped.stdout
+    fault = "cat <(head -n 1 plant.csv) <(tail -n 99 plant.csv)"
+    for method in ("greedy", "causal_sr", "causal_dq"):
+        monitor = (
+            f"artifacts/plant/policies/plant.{method}{'.s0' * (method == 'causal_dq')}.monitor"
+        )
+        piped = call(clone, "bash", "-c", f"{fault} | causaldq watch {monitor}", check=False)
+        assert piped.returncode == 3, piped.stdout
+        # the fault's rows, and nothing else, were piped in
+        assert sum("statistic" in line for line in piped.stdout.splitlines()) == 99
+    assert "cause: reactor_temperature" in call(
+        clone, "bash", "-c",
+        f"{fault} | causaldq watch artifacts/plant/policies/plant.causal_sr.monitor", check=False,
+    ).stdout  # fmt: skip
+    # Without the data nothing tells whether all this is still good.
+    (clone / "plant.csv").unlink()
+    again = call(clone, "bash", "-c", run, check=False)
+    assert again.returncode == 1
+    assert "sources.plant.file: plant.csv does not exist; put it there" in again.stdout
+    checked = call(
+        clone, "causaldq", "verify", "results/plant", "--configfile", "config/plant.yaml",
+        check=False,
+    )  # fmt: skip
+    assert checked.returncode == 1
+    assert "sources.plant.file: plant.csv does not exist" in checked.stdout
 
 
 def test_every_tool_command_on_top_works() -> None:
-    top = README.partition("## What comes out")[0]
-    commands = re.findall(r"^(python -m causaldq .*?)(?: +#.*)?$", top, re.MULTILINE)
+    commands = re.findall(r"^(causaldq check .*?)(?: +#.*)?$", README, re.MULTILINE)
     assert commands
     for command in commands:
         call(ROOT, "bash", "-c", command)
@@ -83,6 +105,5 @@ def test_every_place_the_readme_names_exists() -> None:
     layout = re.search(r"## Layout\n```\n(.*?)```", README, re.DOTALL)
     assert layout
     for line in layout.group(1).splitlines():
-        name = line.split()[0]
-        if not line.startswith(" ") and "<" not in name:
+        for name in re.split(r" {2,}", line)[0].split() if "<" not in line.split()[0] else []:
             assert (ROOT / name).exists(), name

@@ -1,8 +1,7 @@
-"""Settings, places and the lock: what all rules share."""
+"""Settings, jobs and the lock: what all rules share."""
 
 import fcntl
 import os
-import shutil
 import sys
 import time
 from pathlib import Path
@@ -12,13 +11,17 @@ from snakemake.persistence import RECORD_FORMAT_VERSION
 
 sys.path.insert(0, str(Path(workflow.basedir) / "src"))
 
-from causaldq.code import job_hash
 from causaldq.errors import CausalDQError
-from causaldq.lineage.memory import Memory, reconcile
-from causaldq.lineage.records import Ledger
-from causaldq.loading import load_config
-from causaldq.plan import Plan
-from causaldq.report.catalogue import catalogue
+from causaldq.pipeline import places
+from causaldq.pipeline.code import PACKAGE, code_hash
+from causaldq.pipeline.lineage.manifest import write_manifest
+from causaldq.pipeline.lineage.memory import Memory, reconcile
+from causaldq.pipeline.lineage.records import RecordStore
+from causaldq.pipeline.loading import check_files, load_config
+from causaldq.pipeline.plan import Plan
+from causaldq.pipeline.report.catalogue import catalogue
+from causaldq.pipeline.rules import JobRule
+from causaldq.pipeline.sources.catalogue import read_catalogue
 
 # Jobs run the Python that runs Snakemake, whether or not its environment is activated.
 os.environ.update(
@@ -28,57 +31,21 @@ os.environ.update(
 
 try:
     SETTINGS = load_config(Path(workflow.basedir) / "config", config)
+    check_files(SETTINGS)
+    PLAN = Plan(SETTINGS, read_catalogue(Path(workflow.basedir) / "data/sources.yaml"))
 except CausalDQError as error:
     sys.exit(f"config: {error}")
 
-PLAN = Plan(SETTINGS)
-ARTIFACTS = f"artifacts/{SETTINGS.profile}"
-RESULTS = f"results/{SETTINGS.profile}"
-LOGS = f"logs/{SETTINGS.profile}"
 
-FETCHED = f"{ARTIFACTS}/fetched/{{source}}.json"
-STREAMS = f"{ARTIFACTS}/streams/{{source}}.npz"
-STREAM_FACTS = f"{ARTIFACTS}/streams/{{source}}.json"
-EVENTS = f"{ARTIFACTS}/streams/{{source}}.events.npz"
-TIDY = f"{ARTIFACTS}/streams/{{source}}.parquet"
-INJECTED = f"{ARTIFACTS}/injected/{{scenario}}.npz"
-GRAPH = f"{ARTIFACTS}/graphs/{{graph}}.npz"
-GRAPH_SUMMARY = f"{ARTIFACTS}/graphs/{{graph}}.json"
-POSSIBLE_GRAPHS = f"{ARTIFACTS}/graphs/{{source}}.possible.npz"
-CHECKPOINT = f"{ARTIFACTS}/checkpoints/{{network}}.safetensors"
-CHECKPOINT_FACTS = f"{ARTIFACTS}/checkpoints/{{network}}.json"
-CURVE = f"{ARTIFACTS}/curves/{{network}}.csv"
-THEORY = f"{RESULTS}/theory.json"
-THEORY_CURVES = f"{RESULTS}/theory_curves.csv"
-TRAINING = f"{RESULTS}/training.csv"
-CURVES = f"{RESULTS}/curves.csv"
-GRAPHS = f"{RESULTS}/graphs.csv"
-SOURCES = f"{RESULTS}/sources.csv"
-PATHS = f"{RESULTS}/paths.csv"
-EDGES = f"{RESULTS}/edges.csv"
-STUDY = f"{ARTIFACTS}/propagation/{{study}}.csv"
-STUDY_EXAMPLE = f"{ARTIFACTS}/propagation/{{study}}.json"
-CROSSED = f"{ARTIFACTS}/crossed/{{policy}}.csv"
-OVERALL = f"{RESULTS}/overall.csv"
-CROSS = f"{RESULTS}/cross.csv"
-POLICY = f"{ARTIFACTS}/policies/{{run}}.zip"
-LIMITS = f"{ARTIFACTS}/limits/{{limits}}.json"
-RUN = f"{ARTIFACTS}/runs/{{run}}.csv"
+def job(name, record=None, **said):
+    """The definition of a job, which tells its rule what it needs, makes and runs."""
+    return JobRule(PLAN, Path(workflow.basedir), name, record, **said)
 
 
-def as_argument(job):
-    """A job's settings as the text of its command line."""
-    return job.as_argument()
-
-
-def code_of(script, job=None):
-    """Hash of the code a job runs: a change of it re-runs the job, a comment does not."""
-    path = Path(workflow.basedir) / "scripts" / f"{script}.py"
-    return job_hash(path, job.model_dump() if job else None)
-
-
-def streams_of(scenario):
-    return STREAMS.format(source=PLAN.source_of(scenario))
+def code_of_everything():
+    """Hash of all that any job runs."""
+    scripts = sorted((Path(workflow.basedir) / "scripts").glob("*.py"))
+    return code_hash(*scripts, *sorted((PACKAGE / "methods").glob("*.py")))
 
 
 def names(values):
@@ -86,54 +53,10 @@ def names(values):
     return "|".join(values) or "(?!)"
 
 
-def input_of(source):
-    """What a recorded source is prepared from."""
-    wanted = SETTINGS.sources[source]
-    return wanted.file if wanted.kind == "own" else FETCHED.format(source=source)
-
-
-def given_path(source):
-    """The user's own files, which no rule makes; a change of them is noticed."""
-    path = getattr(SETTINGS.sources[source], "path", None)
-    return [path] if path else []
-
-
-def events_of(scenario):
-    """Recorded events that a scenario is measured on."""
-    source = PLAN.source_of(scenario)
-    return [EVENTS.format(source=source)] if SETTINGS.scenarios[scenario].events else []
-
-
-def of_protocols(path, protocols):
-    """Files of one run's networks, one for each protocol."""
-    return [path.format(network=f"{{run}}.{protocol}") for protocol in protocols]
-
-
-def given_to(run):
-    """Files a run's method needs besides the streams, by name: networks by protocol, graphs."""
-    found = {}
-    if PLAN.weighs_graphs(run.method):
-        found["graphs"] = POSSIBLE_GRAPHS.format(source=PLAN.source_of(run.scenario))
-    if PLAN.shared_network(run):
-        found["network"] = CHECKPOINT.format(network=PLAN.shared_network(run))
-    return found | {
-        protocol: CHECKPOINT.format(network=network.id)
-        for protocol, network in PLAN.networks_of(run).items()
-    }
-
-
-def given_by_run(runs, prefix="", without=()):
-    """The same for a job that goes through several runs; their names lose a prefix."""
-    return " ".join(
-        f"{run.id.removeprefix(prefix)}:{name}={path}"
-        for run in runs
-        for name, path in given_to(run).items()
-        if name not in without
-    )
-
-
-def given_arguments(run):
-    return " ".join(f"--given {name}={path}" for name, path in given_to(run).items())
+def shown(path, category, what, caption):
+    """A result that the HTML report shows."""
+    caption = f"../report/{caption}.rst"
+    return report(path, category=category, labels={"what": what}, caption=caption)
 
 
 wildcard_constraints:
@@ -175,7 +98,8 @@ def lock():
 def remember():
     """Bring what Snakemake believes of files in step with their records."""
     made_again = reconcile(
-        Ledger(Path.cwd(), SETTINGS.profile), Memory(Path.cwd(), RECORD_FORMAT_VERSION)
+        RecordStore(Path.cwd(), SETTINGS.profile),
+        Memory(Path.cwd(), RECORD_FORMAT_VERSION),
     )
     if made_again:
         name, reason = next(iter(made_again.items()))
@@ -210,7 +134,9 @@ onstart:
 
 onsuccess:
     remember()
+    write_manifest(Path.cwd(), SETTINGS.profile)
 
 
 onerror:
     remember()
+    write_manifest(Path.cwd(), SETTINGS.profile)

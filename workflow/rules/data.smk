@@ -1,76 +1,72 @@
 """Streams, simulated or recorded, and the shifts injected into them."""
 
+SIMULATE = job("simulate")
+
 
 rule simulate:
     output:
-        streams=STREAMS,
-        facts=STREAM_FACTS,
+        **SIMULATE.outputs,
     log:
-        f"{LOGS}/simulate/{{source}}.log",
+        SIMULATE.log,
     wildcard_constraints:
-        source=names(PLAN.sources_of("simulation")),
+        source=names(PLAN.simulated()),
     params:
-        code=code_of("simulate"),
-        settings=lambda w: as_argument(PLAN.simulate_job(w.source)),
+        **SIMULATE.params,
     shell:
-        "python scripts/simulate.py --settings {params.settings:q}"
-        " --output {output.streams} --facts {output.facts} --log {log}"
+        SIMULATE.shell
+
+
+FETCH = job("fetch")
 
 
 rule fetch:
     input:
-        catalogue="data/sources.yaml",
-        given=lambda w: given_path(w.source),
+        unpack(FETCH.inputs),
     output:
-        FETCHED,
+        **FETCH.outputs,
     log:
-        f"{LOGS}/fetch/{{source}}.log",
+        FETCH.log,
     wildcard_constraints:
-        source=names(PLAN.sources_of("tep", "flares")),
+        source=names(PLAN.fetched()),
     # A cluster's nodes may not reach the network.
     localrule: True
     params:
-        code=code_of("fetch"),
-        settings=lambda w: as_argument(PLAN.fetch_job(w.source)),
+        **FETCH.params,
         # Another mirror may have another data set.
         mirror=os.environ.get("CAUSALDQ_MIRROR", ""),
     shell:
-        "python scripts/fetch.py --settings {params.settings:q} --catalogue {input.catalogue}"
-        " --folder data/raw --output {output} --log {log}"
+        FETCH.shell
+
+
+PREPARE = job("prepare")
 
 
 rule prepare:
     input:
-        given=lambda w: input_of(w.source),
-        moments="data/reference/flare_moments.json",
+        unpack(PREPARE.inputs),
     output:
-        streams=STREAMS,
-        facts=STREAM_FACTS,
-        events=EVENTS,
-        tidy=TIDY,
+        **PREPARE.outputs,
     log:
-        f"{LOGS}/prepare/{{source}}.log",
+        PREPARE.log,
     wildcard_constraints:
-        source=names(PLAN.sources_of("tep", "flares", "own")),
+        source=names(PLAN.recorded()),
     params:
-        code=code_of("prepare"),
-        settings=lambda w: as_argument(PLAN.prepare_job(w.source)),
+        **PREPARE.params,
     shell:
-        "python scripts/prepare.py --settings {params.settings:q} --input {input.given:q}"
-        " --moments {input.moments} --output {output.streams} --facts {output.facts}"
-        " --events {output.events} --tidy {output.tidy} --log {log}"
+        PREPARE.shell
+
+
+INJECT = job("inject")
 
 
 rule inject:
     input:
-        streams=lambda w: streams_of(w.scenario),
+        unpack(INJECT.inputs),
     output:
-        INJECTED,
+        **INJECT.outputs,
     log:
-        f"{LOGS}/inject/{{scenario}}.log",
+        INJECT.log,
     params:
-        code=code_of("inject"),
-        settings=lambda w: as_argument(PLAN.inject_job(w.scenario)),
+        **INJECT.params,
     shell:
-        "python scripts/inject.py --settings {params.settings:q}"
-        " --streams {input.streams} --output {output} --log {log}"
+        INJECT.shell

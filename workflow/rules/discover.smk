@@ -1,33 +1,32 @@
 """Causal discovery: one graph for those who trust it, several for those who weigh them."""
 
+DISCOVER = job("discover")
+
 
 rule discover:
     input:
-        streams=lambda w: STREAMS.format(source=w.graph.partition(".")[0]),
+        unpack(DISCOVER.inputs),
     output:
-        graph=GRAPH,
-        summary=GRAPH_SUMMARY,
+        **DISCOVER.outputs,
     log:
-        f"{LOGS}/discover/{{graph}}.log",
+        DISCOVER.log,
     params:
-        code=code_of("discover"),
-        settings=lambda w: as_argument(PLAN.discover_job(w.graph)),
+        **DISCOVER.params,
     shell:
-        "python scripts/discover.py --settings {params.settings:q}"
-        " --streams {input.streams} --output {output.graph} --summary {output.summary}"
-        " --log {log}"
+        DISCOVER.shell
+
+
+POSSIBLE_GRAPHS = job("possible_graphs")
 
 
 rule possible_graphs:
     input:
-        streams=STREAMS,
+        unpack(POSSIBLE_GRAPHS.inputs),
     output:
-        POSSIBLE_GRAPHS,
+        **POSSIBLE_GRAPHS.outputs,
     log:
-        f"{LOGS}/possible_graphs/{{source}}.log",
+        POSSIBLE_GRAPHS.log,
     params:
-        code=code_of("possible_graphs"),
-        settings=lambda w: as_argument(PLAN.possible_graphs_job(w.source)),
+        **POSSIBLE_GRAPHS.params,
     shell:
-        "python scripts/possible_graphs.py --settings {params.settings:q}"
-        " --streams {input.streams} --output {output} --log {log}"
+        POSSIBLE_GRAPHS.shell

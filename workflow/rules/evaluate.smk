@@ -1,177 +1,131 @@
 """Alarm limits, delays, and the tidy table."""
 
+CALIBRATE = job("calibrate")
+
 
 rule calibrate:
     input:
-        streams=lambda w: streams_of(PLAN.limits[w.limits].scenario),
-        given=lambda w: list(given_to(PLAN.limits[w.limits]).values()),
+        unpack(CALIBRATE.inputs),
     output:
-        LIMITS,
+        **CALIBRATE.outputs,
     log:
-        f"{LOGS}/calibrate/{{limits}}.log",
+        CALIBRATE.log,
     params:
-        code=lambda w: code_of("calibrate", PLAN.calibrate_job(w.limits)),
-        settings=lambda w: as_argument(PLAN.calibrate_job(w.limits)),
-        given=lambda w: given_arguments(PLAN.limits[w.limits]),
+        **CALIBRATE.params,
     shell:
-        "python scripts/calibrate.py --settings {params.settings:q}"
-        " --streams {input.streams} {params.given} --output {output} --log {log}"
+        CALIBRATE.shell
+
+
+EVALUATE = job("evaluate")
 
 
 rule evaluate:
     input:
-        streams=lambda w: streams_of(PLAN.runs[w.run].scenario),
-        injected=lambda w: INJECTED.format(scenario=PLAN.runs[w.run].scenario),
-        limits=lambda w: LIMITS.format(limits=PLAN.limits_of(PLAN.runs[w.run])),
-        given=lambda w: list(given_to(PLAN.runs[w.run]).values()),
-        events=lambda w: events_of(PLAN.runs[w.run].scenario),
+        unpack(EVALUATE.inputs),
     output:
-        RUN,
+        **EVALUATE.outputs,
     log:
-        f"{LOGS}/evaluate/{{run}}.log",
+        EVALUATE.log,
     params:
-        code=lambda w: code_of("evaluate", PLAN.evaluate_job(w.run)),
-        settings=lambda w: as_argument(PLAN.evaluate_job(w.run)),
-        given=lambda w: given_arguments(PLAN.runs[w.run]),
-        events=lambda w, input: f"--events {input.events}" if input.events else "",
+        **EVALUATE.params,
     shell:
-        "python scripts/evaluate.py --settings {params.settings:q}"
-        " --streams {input.streams} --injected {input.injected} --limits {input.limits}"
-        " {params.given} {params.events} --output {output} --log {log}"
+        EVALUATE.shell
+
+
+POLICY = job("policy")
 
 
 rule policy:
     input:
-        streams=lambda w: streams_of(PLAN.runs[w.run].scenario),
-        limits=lambda w: LIMITS.format(limits=PLAN.limits_of(PLAN.runs[w.run])),
-        given=lambda w: list(given_to(PLAN.runs[w.run]).values()),
+        unpack(POLICY.inputs),
     output:
-        POLICY,
+        **POLICY.outputs,
     log:
-        f"{LOGS}/policy/{{run}}.log",
+        POLICY.log,
     params:
-        code=lambda w: code_of("policy", PLAN.policy_job(w.run)),
-        settings=lambda w: as_argument(PLAN.policy_job(w.run)),
-        given=lambda w: given_arguments(PLAN.runs[w.run]),
+        **POLICY.params,
     shell:
-        "python scripts/policy.py --settings {params.settings:q} --streams {input.streams}"
-        " --limits {input.limits} {params.given} --output {output} --log {log}"
+        POLICY.shell
+
+
+AGGREGATE = job("aggregate")
 
 
 rule aggregate:
     input:
-        runs=expand(RUN, run=list(PLAN.runs)),
-        limits=expand(LIMITS, limits=list(PLAN.limits)),
-        facts=expand(STREAM_FACTS, source=list(SETTINGS.sources)),
-        published="data/reference/published.csv",
+        unpack(AGGREGATE.inputs),
     output:
-        add=report(
-            f"{RESULTS}/add.csv",
-            category="Delays",
-            labels={"what": "all cells, tidy"},
-            caption="../report/add.rst",
-        ),
-        events=f"{RESULTS}/events.csv",
+        add=shown(AGGREGATE.outputs["add"], "Delays", "all cells, tidy", "add"),
+        events=AGGREGATE.outputs["events"],
     log:
-        f"{LOGS}/aggregate.log",
+        AGGREGATE.log,
     params:
-        code=code_of("aggregate"),
-        settings=as_argument(SETTINGS),
+        **AGGREGATE.params,
     shell:
-        "python scripts/aggregate.py --settings {params.settings:q} --runs {input.runs}"
-        " --limits {input.limits} --facts {input.facts} --published {input.published}"
-        " --output {output.add} --events {output.events} --log {log}"
+        AGGREGATE.shell
+
+
+CROSS = job("cross")
 
 
 rule cross:
     input:
-        streams=lambda w: streams_of(SETTINGS.cross.scenario),
-        injected=lambda w: INJECTED.format(scenario=SETTINGS.cross.scenario),
-        given=lambda w: list(given_to(PLAN.crossed()[w.policy]).values()),
+        unpack(CROSS.inputs),
     output:
-        CROSSED,
+        **CROSS.outputs,
     log:
-        f"{LOGS}/cross/{{policy}}.log",
+        CROSS.log,
     wildcard_constraints:
         policy=names(PLAN.crossed()),
     params:
-        code=lambda w: code_of("cross", PLAN.cross_job(w.policy)),
-        settings=lambda w: as_argument(PLAN.cross_job(w.policy)),
-        given=lambda w: given_by_run(
-            [PLAN.crossed()[w.policy]],
-            f"{SETTINGS.cross.scenario}.",
-            without=["paper"],
-        ),
+        **CROSS.params,
     shell:
-        "python scripts/cross.py --settings {params.settings:q} --streams {input.streams}"
-        " --injected {input.injected} --given {params.given} --output {output} --log {log}"
+        CROSS.shell
+
+
+OVERALL = job("overall")
 
 
 rule overall:
     input:
-        runs=expand(RUN, run=PLAN.compared()),
-        facts=expand(STREAM_FACTS, source=list(SETTINGS.sources)),
-        crossed=expand(CROSSED, policy=list(PLAN.crossed())),
+        unpack(OVERALL.inputs),
     output:
-        overall=OVERALL,
-        cross=CROSS,
+        **OVERALL.outputs,
     log:
-        f"{LOGS}/overall.log",
+        OVERALL.log,
     params:
-        code=code_of("overall"),
-        settings=as_argument(SETTINGS),
+        **OVERALL.params,
     shell:
-        "python scripts/overall.py --settings {params.settings:q} --runs {input.runs}"
-        " --facts {input.facts} --crossed {input.crossed} --output {output.overall}"
-        " --cross {output.cross} --log {log}"
+        OVERALL.shell
+
+
+DESCRIBE = job("describe")
 
 
 rule describe:
     input:
-        catalogue="data/sources.yaml",
-        facts=expand(STREAM_FACTS, source=list(SETTINGS.sources)),
-        injected=expand(INJECTED, scenario=PLAN.drawn().values()),
-        # Where nothing is trained, nobody needs a graph.
-        streams=expand(STREAMS, source=list(SETTINGS.sources) if PLAN.networks else []),
-        graphs=expand(GRAPH, graph=list(SETTINGS.sources) if PLAN.networks else []),
+        unpack(DESCRIBE.inputs),
     output:
-        sources=SOURCES,
-        paths=PATHS,
-        edges=EDGES,
+        **DESCRIBE.outputs,
     log:
-        f"{LOGS}/describe.log",
+        DESCRIBE.log,
     params:
-        code=code_of("describe"),
-        settings=as_argument(SETTINGS),
+        **DESCRIBE.params,
     shell:
-        "python scripts/describe.py --settings {params.settings:q} --catalogue {input.catalogue}"
-        " --facts {input.facts} --injected {input.injected} --streams {input.streams}"
-        " --graphs {input.graphs} --sources {output.sources} --paths {output.paths}"
-        " --edges {output.edges} --log {log}"
+        DESCRIBE.shell
+
+
+SHOWCASE = job("showcase")
 
 
 rule showcase:
     input:
-        streams=lambda w: streams_of(SETTINGS.report.showcase),
-        injected=INJECTED.format(scenario=SETTINGS.report.showcase),
-        limits=sorted(
-            {LIMITS.format(limits=PLAN.limits_of(run)) for run in PLAN.showcase_runs()}
-        ),
-        given=[path for run in PLAN.showcase_runs() for path in given_to(run).values()],
+        unpack(SHOWCASE.inputs),
     output:
-        watch=f"{RESULTS}/watch.csv",
-        tradeoff=f"{RESULTS}/tradeoff.csv",
-        places=f"{RESULTS}/places.csv",
-        looks=f"{RESULTS}/looks.csv",
+        **SHOWCASE.outputs,
     log:
-        f"{LOGS}/showcase.log",
+        SHOWCASE.log,
     params:
-        code=lambda w: code_of("showcase", PLAN.showcase_job()),
-        settings=lambda w: as_argument(PLAN.showcase_job()),
-        given=given_by_run(PLAN.showcase_runs()),
+        **SHOWCASE.params,
     shell:
-        "python scripts/showcase.py --settings {params.settings:q} --streams {input.streams}"
-        " --injected {input.injected} --limits {input.limits}"
-        " --given {params.given} --watch {output.watch}"
-        " --tradeoff {output.tradeoff} --places {output.places}"
-        " --looks {output.looks} --log {log}"
+        SHOWCASE.shell

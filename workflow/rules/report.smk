@@ -1,221 +1,167 @@
 """What people read: tables, figures, the PDF, notebooks, the HTML report."""
 
-SHOWN = catalogue(SETTINGS)
-TABLES = expand(
-    f"{RESULTS}/tables/{{name}}.{{kind}}",
-    name=[table.name for table in SHOWN.tables],
-    kind=["tex", "csv"],
-)
-FIGURES = expand(
-    f"{RESULTS}/figures/{{name}}.{{kind}}",
-    name=[figure.name for figure in SHOWN.figures],
-    kind=["pdf", "png"],
-)
-HAS_LATEX = shutil.which("latexmk") is not None
-DOCUMENT = [f"{RESULTS}/paper.pdf"] if HAS_LATEX else []
-DELAYS = [f"{RESULTS}/add.csv", f"{RESULTS}/events.csv", OVERALL, CROSS]
-TIDY_RESULTS = [
-    *DELAYS,
-    SOURCES,
-    PATHS,
-    EDGES,
-    *([TRAINING, CURVES, GRAPHS] if PLAN.networks else []),
-    *([THEORY, THEORY_CURVES] if SETTINGS.theory else []),
-    *(rules.showcase.output if SETTINGS.report.showcase else []),
-    *PROPAGATION,
-    *WITH_CAUSES,
-    "data/reference/hyperparameters.csv",
-]
-# Where none of the paper's tables is measured, nothing can be said of its claims.
-CLAIMS = (
-    [f"{RESULTS}/{name}.csv" for name in ("claims", "claim_cells", "comparison")]
-    if "claims" in SHOWN.notebooks
-    else []
-)
+TABLES = job("tables")
 
 
 rule tables:
     input:
-        tidy=TIDY_RESULTS + CLAIMS,
+        unpack(TABLES.inputs),
     output:
-        TABLES,
-        headline=f"{RESULTS}/headline.md",
+        **TABLES.outputs,
     log:
-        f"{LOGS}/tables.log",
+        TABLES.log,
     params:
-        code=code_of("tables"),
-        settings=as_argument(SETTINGS),
-        folder=lambda w, output: str(Path(output[0]).parent),
+        **TABLES.params,
     shell:
-        "python scripts/tables.py --settings {params.settings:q} --tidy {input.tidy}"
-        " --folder {params.folder} --headline {output.headline} --log {log}"
+        TABLES.shell
+
+
+CLAIMS = job("claims")
 
 
 rule claims:
     input:
-        tidy=[*TIDY_RESULTS, "data/reference/published.csv"],
-        claims="data/reference/claims.yaml",
-        comparison="data/reference/comparison.yaml",
+        unpack(CLAIMS.inputs),
     output:
-        claims=report(
-            f"{RESULTS}/claims.csv",
-            category="Claims",
-            labels={"what": "verdicts"},
-            caption="../report/claims.rst",
+        output=shown(CLAIMS.outputs["output"], "Claims", "verdicts", "claims"),
+        cells=shown(
+            CLAIMS.outputs["cells"],
+            "Claims",
+            "cells behind the verdicts",
+            "claim_cells",
         ),
-        cells=report(
-            f"{RESULTS}/claim_cells.csv",
-            category="Claims",
-            labels={"what": "cells behind the verdicts"},
-            caption="../report/claim_cells.rst",
-        ),
-        comparison=f"{RESULTS}/comparison.csv",
+        compared=CLAIMS.outputs["compared"],
     log:
-        f"{LOGS}/claims.log",
+        CLAIMS.log,
     params:
-        code=code_of("claims"),
-        settings=as_argument(SETTINGS),
+        **CLAIMS.params,
     shell:
-        "python scripts/claims.py --settings {params.settings:q} --tidy {input.tidy}"
-        " --claims {input.claims} --comparison {input.comparison} --output {output.claims}"
-        " --cells {output.cells} --compared {output.comparison} --log {log}"
+        CLAIMS.shell
 
+
+FIGURES = {figure.name: figure for figure in catalogue(SETTINGS).figures}
 
 # Most figures show no delays, and need not wait for them.
-for part, drawn in {
-    "figures": [figure for figure in SHOWN.figures if figure.of_delays],
-    "pictures": [figure for figure in SHOWN.figures if not figure.of_delays],
-}.items():
-    if not drawn:
+for part in ("figures", "pictures"):
+    DRAWN = job("figures", record=part, of_delays=part == "figures")
+    if not DRAWN.outputs["pdf"]:
         continue
 
     rule:
         name:
             part
         input:
-            tidy=[
-                path
-                for path in TIDY_RESULTS
-                if (path in DELAYS) == (part == "figures")
-            ],
+            unpack(DRAWN.inputs),
         output:
-            pdf=expand(
-                f"{RESULTS}/figures/{{name}}.pdf",
-                name=[figure.name for figure in drawn],
-            ),
+            pdf=DRAWN.outputs["pdf"],
             png=[
-                report(
-                    f"{RESULTS}/figures/{figure.name}.png",
-                    category=figure.category,
-                    labels={"what": figure.name.replace("_", " ")},
-                    caption=f"../report/{figure.kind}.rst",
+                shown(
+                    path,
+                    FIGURES[Path(path).stem].category,
+                    Path(path).stem.replace("_", " "),
+                    FIGURES[Path(path).stem].kind,
                 )
-                for figure in drawn
+                for path in DRAWN.outputs["png"]
             ],
         log:
-            f"{LOGS}/{part}.log",
+            DRAWN.log,
         params:
-            code=code_of("figures"),
-            settings=as_argument(SETTINGS),
-            folder=lambda w, output: str(Path(output.pdf[0]).parent),
-            names=[figure.name for figure in drawn],
+            **DRAWN.params,
         shell:
-            "python scripts/figures.py --settings {params.settings:q} --tidy {input.tidy}"
-            " --names {params.names} --folder {params.folder} --log {log}"
+            DRAWN.shell
+
+
+PROVENANCE = job("provenance")
+
+
+rule provenance:
+    input:
+        unpack(PROVENANCE.inputs),
+    output:
+        **PROVENANCE.outputs,
+    log:
+        PROVENANCE.log,
+    params:
+        **PROVENANCE.params,
+        # Other work may give the same results, and is to be told of all the same.
+        work=code_of_everything(),
+        settings=SETTINGS.as_argument(),
+    shell:
+        PROVENANCE.shell
+
+
+DOCUMENT = job("document")
 
 
 rule document:
     input:
-        template="src/causaldq/report/templates/document.tex",
-        tidy=TIDY_RESULTS + CLAIMS,
-        tables=[path for path in TABLES if path.endswith(".tex")],
-        figures=[path for path in FIGURES if path.endswith(".pdf")],
+        unpack(DOCUMENT.inputs),
     output:
-        report(
-            f"{RESULTS}/paper.pdf",
-            category="Document",
-            labels={"what": "all tables and figures"},
-            caption="../report/document.rst",
+        output=shown(
+            DOCUMENT.outputs["output"],
+            "Document",
+            "all tables and figures",
+            "document",
         ),
     log:
-        f"{LOGS}/document.log",
+        DOCUMENT.log,
     params:
-        code=code_of("document"),
-        settings=as_argument(SETTINGS),
+        **DOCUMENT.params,
     shell:
-        "python scripts/document.py --settings {params.settings:q} --tidy {input.tidy}"
-        " --tables {input.tables} --figures {input.figures} --output {output} --log {log}"
+        DOCUMENT.shell
+
+
+NOTEBOOK = job("notebook")
 
 
 rule notebook:
     input:
-        notebook="notebooks/{name}.ipynb",
-        tidy=TIDY_RESULTS + CLAIMS,
-        figures=[path for path in FIGURES if path.endswith(".png")],
+        unpack(NOTEBOOK.inputs),
     output:
-        report(
-            f"{RESULTS}/notebooks/{{name}}.html",
-            category="Notebooks",
-            labels={"what": "{name}"},
-            caption="../report/notebook.rst",
-        ),
+        output=shown(NOTEBOOK.outputs["output"], "Notebooks", "{name}", "notebook"),
     log:
-        f"{LOGS}/notebook/{{name}}.log",
+        NOTEBOOK.log,
     params:
-        code=code_of("notebook"),
-        results=lambda w, input: str(Path(input.tidy[0]).parent),
+        **NOTEBOOK.params,
     shell:
-        "python scripts/notebook.py --notebook {input.notebook} --results {params.results}"
-        " --output {output} --reads {input} --log {log}"
+        NOTEBOOK.shell
+
+
+FRONT_PAGE = job("front_page")
 
 
 rule front_page:
     input:
-        template="src/causaldq/report/templates/overview.html",
-        tidy=TIDY_RESULTS + CLAIMS,
-        figures=[path for path in FIGURES if path.endswith(".png")],
-        notebooks=expand("notebooks/{name}.ipynb", name=SHOWN.notebooks),
+        unpack(FRONT_PAGE.inputs),
     output:
-        report(
-            f"{RESULTS}/overview.html",
-            # The report sorts categories by name.
-            category="At a glance",
-            labels={"what": "overview"},
-            caption="../report/overview.rst",
+        # The report sorts categories by name.
+        output=shown(
+            FRONT_PAGE.outputs["output"], "At a glance", "overview", "overview"
         ),
     log:
-        f"{LOGS}/front_page.log",
+        FRONT_PAGE.log,
     params:
-        code=code_of("front_page"),
-        settings=as_argument(SETTINGS),
-        document="--document" if HAS_LATEX else "",
+        **FRONT_PAGE.params,
     shell:
-        "python scripts/front_page.py --settings {params.settings:q} --tidy {input.tidy}"
-        " --figures {input.figures} --notebooks {input.notebooks} --template {input.template}"
-        " {params.document} --output {output} --log {log}"
+        FRONT_PAGE.shell
+
+
+REPORT = job("report")
 
 
 rule everything_to_report:
     input:
-        rules.front_page.output,
-        f"{RESULTS}/add.csv",
-        TABLES,
-        CLAIMS,
-        FIGURES,
-        expand(f"{RESULTS}/notebooks/{{name}}.html", name=SHOWN.notebooks),
-        DOCUMENT,
+        unpack(REPORT.inputs),
 
 
 rule report:
     input:
-        rules.everything_to_report.input,
+        unpack(REPORT.inputs),
     output:
-        f"{RESULTS}/report.html",
+        **REPORT.outputs,
     log:
-        f"{LOGS}/report.log",
+        REPORT.log,
     params:
-        code=code_of("report"),
-        config=as_argument(SETTINGS),
+        **REPORT.params,
     shell:
-        "python scripts/report.py --config {params.config:q} --target everything_to_report"
-        " --output {output} --reads {input} --log {log}"
+        REPORT.shell

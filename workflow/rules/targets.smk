@@ -3,21 +3,23 @@
 
 rule data:
     input:
-        expand(STREAMS, source=list(SETTINGS.sources)),
-        expand(INJECTED, scenario=list(SETTINGS.scenarios)),
+        PLAN.place_all(places.STREAMS, source=SETTINGS.sources),
+        PLAN.place_all(places.INJECTED, scenario=SETTINGS.scenarios),
 
 
 rule graphs:
     input:
-        expand(GRAPH, graph=PLAN.graphs()),
-        expand(POSSIBLE_GRAPHS, source=PLAN.with_possible_graphs()),
+        PLAN.place_all(places.GRAPH, graph=PLAN.graphs()),
+        PLAN.place_all(places.POSSIBLE_GRAPHS, source=PLAN.with_possible_graphs()),
 
 
 rule networks:
     input:
-        expand(CHECKPOINT, network=[*PLAN.networks, *PLAN.shared_networks()]),
+        PLAN.place_all(
+            places.CHECKPOINT, network=[*PLAN.networks, *PLAN.shared_networks()]
+        ),
 
 
 rule delays:
     input:
-        f"{RESULTS}/add.csv",
+        AGGREGATE.outputs["add"],

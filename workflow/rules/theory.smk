@@ -1,17 +1,16 @@
 """The paper's theorems, checked on problems that can be solved exactly."""
 
+THEORY = job("theory")
+
 
 rule theory:
     output:
-        checks=THEORY,
-        curves=THEORY_CURVES,
+        **THEORY.outputs,
     log:
-        f"{LOGS}/theory.log",
+        THEORY.log,
     # Long, and nothing has to come before it: early, so that nobody waits for it in the end.
     priority: 10
     params:
-        code=code_of("theory"),
-        settings=lambda w: as_argument(PLAN.theory_job()),
+        **THEORY.params,
     shell:
-        "python scripts/theory.py --settings {params.settings:q}"
-        " --output {output.checks} --curves {output.curves} --log {log}"
+        THEORY.shell

@@ -10,7 +10,7 @@ from causaldq.discovery.graph import Graph, is_acyclic
 from causaldq.discovery.pc import pc
 from causaldq.discovery.settings import DiscoverySettings
 from causaldq.errors import DiscoveryError
-from causaldq.streams.model import StreamModel
+from causaldq.models.streams import StreamModel
 from causaldq.types import Floats
 
 TAIL, ARROW, CIRCLE = -1, 1, 2

@@ -5,7 +5,8 @@ import math
 import numpy as np
 
 from causaldq.discovery.graph import Graph
-from causaldq.types import Bools, Ints
+from causaldq.models.order import topological_order
+from causaldq.types import Ints
 
 
 def degraded(truth: Graph, tpr: float, fdr: float, rng: np.random.Generator) -> Graph:
@@ -25,21 +26,6 @@ def degraded(truth: Graph, tpr: float, fdr: float, rng: np.random.Generator) -> 
     for edges in (kept, _some(free, min(wanted, len(free)), rng)):
         directed[edges[:, 0], edges[:, 1]] = True
     return Graph(directed, np.zeros_like(directed))
-
-
-def topological_order(directed: Bools) -> Ints:
-    """(p,), streams of an acyclic graph, causes before effects."""
-    left = directed.copy()
-    remaining = np.ones(len(left), dtype=bool)
-    order = []
-    while remaining.any():
-        roots = np.flatnonzero(remaining & ~left.any(axis=0))
-        if not len(roots):
-            raise ValueError("the graph has a cycle")
-        order += roots.tolist()
-        remaining[roots] = False
-        left[roots] = False
-    return np.array(order, dtype=np.int64)
 
 
 def _some(edges: Ints, count: int, rng: np.random.Generator) -> Ints:

@@ -13,15 +13,21 @@ class DiscoverySettings(Settings):
     algorithm: Annotated[
         Literal["pc", "fci", "ges", "direct_lingam", "ground_truth", "file"],
         Field(description="causal-learn's algorithm, the simulation's own graph, or a given one"),
-    ]
+    ] = "pc"
     file: Annotated[str | None, Field(description="CSV of edges, for `algorithm: file`")] = None
-    level: Annotated[Share, Field(description="significance level of the independence tests")]
+    level: Annotated[Share, Field(description="significance level of the independence tests")] = (
+        0.05
+    )
     max_directions: Annotated[
         Count,
         Field(description="admissible directions of undirected edges averaged in the effects"),
-    ]
-    low_tpr: Annotated[Share, Field(description="true edges that a graph of low quality keeps")]
-    low_fdr: Annotated[Share, Field(description="false ones among the edges of such a graph")]
+    ] = 64
+    low_tpr: Annotated[Share, Field(description="true edges that a graph of low quality keeps")] = (
+        0.17
+    )
+    low_fdr: Annotated[Share, Field(description="false ones among the edges of such a graph")] = (
+        0.89
+    )
 
     @model_validator(mode="after")
     def _file_given(self) -> Self:
@@ -35,11 +41,11 @@ class OrderSettings(Settings):
 
     candidates: Annotated[
         int, Field(ge=1, le=16, description="possible parents of a stream that are weighed")
-    ]
-    max_parents: Annotated[Count, Field(description="largest parent set")]
-    chains: Annotated[Count, Field(description="independent searches; the best is kept")]
-    burn_in: Annotated[Count, Field(description="sweeps over all streams that are not used")]
-    spacing: Annotated[Count, Field(description="sweeps between graphs")]
+    ] = 14
+    max_parents: Annotated[Count, Field(description="largest parent set")] = 7
+    chains: Annotated[Count, Field(description="independent searches; the best is kept")] = 2
+    burn_in: Annotated[Count, Field(description="sweeps over all streams that are not used")] = 40
+    spacing: Annotated[Count, Field(description="sweeps between graphs")] = 4
 
     @model_validator(mode="after")
     def _candidates_suffice(self) -> Self:
@@ -57,6 +63,6 @@ class UncertaintySettings(Settings):
             description="orders: drawn from the posterior; extensions: ways to settle the open"
             " edges of the discovered graph; bootstrap: discovered anew on resampled rows"
         ),
-    ]
-    graphs: Annotated[Count, Field(description="how many")]
-    orders: OrderSettings
+    ] = "orders"
+    graphs: Annotated[Count, Field(description="how many")] = 10
+    orders: OrderSettings = OrderSettings()

@@ -8,8 +8,8 @@ from causaldq.discovery.algorithms import check, discover
 from causaldq.discovery.graph import directions
 from causaldq.discovery.orders import draw_graphs
 from causaldq.discovery.settings import DiscoverySettings, UncertaintySettings
-from causaldq.sources.prepare import block_bootstrap, block_length, memory
-from causaldq.streams.model import StreamModel
+from causaldq.models.rows import block_bootstrap, block_length, memory
+from causaldq.models.streams import StreamModel
 from causaldq.types import Bools
 
 

@@ -10,7 +10,7 @@ from typing import Annotated, ClassVar
 import numpy as np
 from pydantic import Field
 
-from causaldq.evaluation.calibration import CalibrationSettings
+from causaldq.calibration import CalibrationSettings
 from causaldq.methods.base import Method, Problem, Truth, top
 from causaldq.methods.profiles import PhaseOne
 from causaldq.methods.tras import LocalCusums, start_cusums
@@ -21,10 +21,10 @@ from causaldq.types import Floats, Ints
 class AsmpSettings(Settings):
     """Adaptive sampling for multi-profile monitoring."""
 
-    shift: Annotated[Positive, Field(description="u, shift looked for, in deviations")]
+    shift: Annotated[Positive, Field(description="u, shift looked for, in deviations")] = 1.5
     limit_level: Annotated[
         Share, Field(description="quantile of in-control statistics that is its published limit")
-    ]
+    ] = 0.995
 
 
 class Asmp(Method[LocalCusums]):
@@ -32,9 +32,9 @@ class Asmp(Method[LocalCusums]):
 
     options: ClassVar[type[Settings]] = AsmpSettings
 
-    def __init__(self, problem: Problem, settings: AsmpSettings) -> None:
+    def __init__(self, problem: Problem, settings: AsmpSettings | None = None) -> None:
         super().__init__(problem)
-        self.settings = settings
+        self.settings = settings or AsmpSettings()
         self.phase_one = PhaseOne.of_scalars(problem.covariance)
         ridge = problem.statistic.ridge * np.eye(problem.p)
         self.factor = np.linalg.cholesky(self.phase_one.correlation + ridge)

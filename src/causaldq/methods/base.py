@@ -7,14 +7,15 @@ once, and rows can be dropped (a run has alarmed) or repeated (one past, many fu
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar, Generic, Literal, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from causaldq.evaluation.calibration import CalibrationSettings, limit_for
+from causaldq.calibration import CalibrationSettings, limit_for
+from causaldq.errors import ConfigError
 from causaldq.setting import Settings
 from causaldq.statistic import StatisticSettings
 from causaldq.types import Bools, Floats, Ints
@@ -24,15 +25,35 @@ GraphNeed = Literal["estimated", "known", "none"]
 
 @dataclass(frozen=True)
 class Problem:
-    """What every method knows before monitoring begins."""
+    """What every method knows before monitoring begins.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> Problem(np.eye(5), 2).p
+    5
+    """
 
     covariance: Floats
     """(p, p), in control; streams have mean zero."""
     m: int
     """Sensors."""
-    statistic: StatisticSettings
+    statistic: StatisticSettings = field(default_factory=StatisticSettings)
     graphs: Bools | None = None
     """(g, p, p), equally likely acyclic causal graphs; entry [i, j] says that i causes j."""
+
+    def __post_init__(self) -> None:
+        shape = np.shape(self.covariance)
+        if len(shape) != 2 or shape[0] != shape[1]:
+            raise ConfigError(f"the covariance has shape {shape}; give a square matrix (p, p)")
+        if not np.isfinite(self.covariance).all() or (np.diag(self.covariance) <= 0).any():
+            raise ConfigError("the covariance must be finite, with a positive diagonal")
+        if not 1 <= self.m <= self.p:
+            raise ConfigError(f"{self.m} sensors for {self.p} streams; give 1 to {self.p}")
+        if self.graphs is not None and np.shape(self.graphs)[1:] != shape:
+            raise ConfigError(
+                f"graphs have shape {np.shape(self.graphs)}; give (graphs, {self.p}, {self.p})"
+            )
 
     @property
     def p(self) -> int:
@@ -41,7 +62,14 @@ class Problem:
 
 @dataclass(frozen=True)
 class Truth:
-    """What only a bound may know."""
+    """What only a bound may know.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> shifted = np.array([[True, False, False]])
+    >>> truth = Truth(shifted, 1.5 * shifted)
+    """
 
     shifted: Bools
     """(n, p), the streams that will shift."""
@@ -54,7 +82,17 @@ class Truth:
 
 @dataclass(frozen=True)
 class State:
-    """Base of all states: fields are arrays, or states, with one row a replication."""
+    """Base of all states: fields are arrays, or states, with one row per replication.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> @dataclass(frozen=True)
+    ... class Sums(State):
+    ...     total: Floats
+    >>> Sums(np.array([1.0, 2.0, 3.0])).take(np.array([2, 0])).total
+    array([3., 1.])
+    """
 
     def take(self, rows: npt.NDArray[np.generic]) -> Self:
         """Keep, drop or repeat replications."""
@@ -89,7 +127,33 @@ S = TypeVar("S", bound=State)
 
 
 class Method(ABC, Generic[S]):
-    """Chooses m streams to read, and turns what was read into an alarm statistic."""
+    """Chooses m streams to read, and turns what was read into an alarm statistic.
+
+    Subclass it for a method of your own; `causaldq.check_method` says whether it keeps to the
+    contract, and `Monitor.fit`, `calibrate` and `evaluate` take the class as their `method`.
+
+    Examples
+    --------
+    The streams that were furthest off when they were last read, or have not been read for long:
+
+    >>> import numpy as np
+    >>> @dataclass(frozen=True)
+    ... class Last(State):
+    ...     size: Floats
+    >>> class Furthest(Method[Last]):
+    ...     def start(self, n, truth, rng):
+    ...         return Last(np.zeros((n, self.problem.p)))
+    ...     def choose(self, state, rng):
+    ...         return top(state.size, self.problem.m, rng)
+    ...     def observe(self, state, streams, values, rng):
+    ...         size = state.size + 0.1
+    ...         np.put_along_axis(size, streams, np.abs(values), axis=1)
+    ...         return Last(size)
+    ...     def statistic(self, state):
+    ...         return state.size.max(axis=1)
+    >>> from causaldq import check_method
+    >>> check_method(Furthest)
+    """
 
     options: ClassVar[type[Settings] | None] = None
     """Settings of its own, the constructor's second argument; None if it has none."""
@@ -112,6 +176,19 @@ class Method(ABC, Generic[S]):
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
 
+    @classmethod
+    def rebuilt(
+        cls, problem: Problem, options: Mapping[str, Any], learned: Mapping[str, npt.NDArray[Any]]
+    ) -> "Method[Any]":
+        """The method from what a file keeps of it: settings of its own, and what was learned."""
+        if cls.options is None:
+            return cls(problem)
+        return cls(problem, cls.options.model_validate(options))  # type: ignore[call-arg]
+
+    def learned(self) -> Mapping[str, npt.NDArray[Any]]:
+        """Arrays that training gave it, for a file; none if it was not trained."""
+        return {}
+
     @abstractmethod
     def start(self, n: int, truth: Truth | None, rng: np.random.Generator) -> S:
         """State of n replications before anything is read. Only bounds receive the truth."""
@@ -122,7 +199,10 @@ class Method(ABC, Generic[S]):
 
     @abstractmethod
     def observe(self, state: S, streams: Ints, values: Floats, rng: np.random.Generator) -> S:
-        """Take in the values (n, m) of the chosen streams (n, m)."""
+        """Take in the values (n, k) of the streams (n, k) that were read.
+
+        They are those chosen, or fewer where sensors failed; none at all is a step, too.
+        """
 
     @abstractmethod
     def statistic(self, state: S) -> Floats:

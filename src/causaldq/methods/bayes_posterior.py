@@ -35,14 +35,14 @@ class BayesPosteriorSettings(Settings):
 
     variances: Annotated[
         list[Positive], Field(min_length=1, description="of shifts, in stream deviations squared")
-    ]
+    ] = [0.03, 0.2, 1.5]
     most_shifted: Annotated[
         float, Field(gt=0, lt=1, description="q is m/p, the share of sensors, but at most this")
-    ]
+    ] = 0.5
     levels: Annotated[
         Count, Field(description="change times 2, 4, ... 2^levels steps apart are kept")
-    ]
-    kept: Annotated[Count, Field(description="latest change times kept of each level")]
+    ] = 7
+    kept: Annotated[Count, Field(description="latest change times kept of each level")] = 2
 
 
 @dataclass(frozen=True)
@@ -71,15 +71,15 @@ class BayesPosterior(Method[BayesState]):
     options: ClassVar[type[Settings]] = BayesPosteriorSettings
     publishes_run_length: ClassVar[bool] = True
 
-    def __init__(self, problem: Problem, settings: BayesPosteriorSettings) -> None:
+    def __init__(self, problem: Problem, settings: BayesPosteriorSettings | None = None) -> None:
         super().__init__(problem)
-        self.settings = settings
+        self.settings = settings or BayesPosteriorSettings()
         # A ridge keeps solves safe where streams repeat each other.
         ridge = problem.statistic.ridge * np.diag(np.diag(problem.covariance))
         self.covariance: Floats = problem.covariance + ridge
-        self.share = min(settings.most_shifted, problem.m / problem.p)
-        self.variances: Floats = np.array(settings.variances)
-        levels = np.repeat(np.arange(settings.levels), settings.kept)
+        self.share = min(self.settings.most_shifted, problem.m / problem.p)
+        self.variances: Floats = np.array(self.settings.variances)
+        levels = np.repeat(np.arange(self.settings.levels), self.settings.kept)
         self.log_span: Floats = levels * np.log(2.0)
         """How many change times each candidate stands for."""
         _, worth = self._belief(np.zeros(1), np.zeros(1))

@@ -7,7 +7,6 @@ what a job runs is the file of its own method, and what that imports.
 from collections.abc import Mapping
 from importlib import import_module
 from importlib.util import find_spec
-from pathlib import Path
 from typing import Any
 
 from causaldq.methods.base import Method, Problem
@@ -24,17 +23,17 @@ def method_class(name: str) -> type[Method[Any]] | None:
     return kind
 
 
+def index_class(name: str) -> type[Method[Any]] | None:
+    """The same; None also if the method has to be trained for each problem."""
+    kind = method_class(name)
+    return None if kind is None or kind.trained else kind
+
+
 def build(
     kind: type[Method[Any]],
     problem: Problem,
     options: Mapping[str, Any],
-    network: Path | None = None,
+    weights: Mapping[str, Any] | None = None,
 ) -> Method[Any]:
-    """The method with settings of its own, if it has any, and a network, if it needs one."""
-    if kind.options is None:
-        return kind(problem)
-    settings = kind.options.model_validate(options)
-    if network is None:
-        return kind(problem, settings)  # type: ignore[call-arg]
-    with_network: Method[Any] = kind.with_network(problem, settings, network)  # type: ignore[attr-defined]
-    return with_network
+    """The method with settings of its own and the weights of a network, if it has such."""
+    return kind.rebuilt(problem, options, weights or {})

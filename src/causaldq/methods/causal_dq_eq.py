@@ -1,21 +1,20 @@
 """One learned policy for all problems, with the filter's evidence among its inputs.
 
 The network is trained once, on problems that have nothing to do with the plant (see
-`causaldq.equivariant`), and knows no places: only how a stream looks among the others.
+`causaldq.learn.equivariant`), and knows no places: only how a stream looks among the others.
 """
 
-from pathlib import Path
-from typing import ClassVar
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 import numpy as np
 
 from causaldq.discovery.effects import direct_effects
-from causaldq.equivariant.checkpoint import Equivariant, load_equivariant
-from causaldq.equivariant.features import conditional_variance, features
-from causaldq.equivariant.network import advantages, links
 from causaldq.errors import CheckpointError, ConfigError
 from causaldq.methods.base import GraphNeed, Problem
 from causaldq.methods.bayes_posterior import BayesPosterior, BayesPosteriorSettings, BayesState
+from causaldq.methods.equivariant_features import conditional_variance, features
+from causaldq.methods.equivariant_network import Array, advantages, links
 from causaldq.methods.information import TIE, most_informative
 from causaldq.types import Floats, Ints
 
@@ -26,22 +25,25 @@ class CausalDqEq(BayesPosterior):
     graph: ClassVar[GraphNeed] = "estimated"
 
     def __init__(
-        self, problem: Problem, settings: BayesPosteriorSettings, network: Equivariant
+        self, problem: Problem, settings: BayesPosteriorSettings, weights: Mapping[str, Array]
     ) -> None:
         super().__init__(problem, settings)
-        self.weights = network.weights
+        if ("causes" in weights) != (self.graph != "none"):
+            raise CheckpointError(
+                f"these are not the weights of {type(self).__name__}; give its own network"
+            )
+        self.weights = weights
         self.alone = conditional_variance(self.covariance)
         self.heard = links(self.effects()) if self.graph != "none" else None
 
     @classmethod
-    def with_network(
-        cls, problem: Problem, settings: BayesPosteriorSettings, network: Path
+    def rebuilt(
+        cls, problem: Problem, options: Mapping[str, Any], learned: Mapping[str, Array]
     ) -> "CausalDqEq":
-        """With a network from its file; refuses the other one's."""
-        loaded = load_equivariant(network)
-        if loaded.job.causal != (cls.graph != "none"):
-            raise CheckpointError(f"{network} is not a network of {cls.__name__}; give its own")
-        return cls(problem, settings, loaded)
+        return cls(problem, BayesPosteriorSettings.model_validate(options), learned)
+
+    def learned(self) -> Mapping[str, Array]:
+        return self.weights
 
     def effects(self) -> Floats:
         """Size of the direct effects (p, p), the mean over the possible graphs."""

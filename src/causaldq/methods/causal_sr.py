@@ -42,22 +42,22 @@ class CausalSrSettings(Settings):
 
     deltas: Annotated[
         list[Positive], Field(min_length=1, description="shift sizes looked for, in deviations")
-    ]
+    ] = [0.5, 1.0, 2.0]
     delta_prior: Annotated[
         list[Positive] | None,
         Field(description="weight of each size, up and down alike; null: all the same"),
-    ]
+    ] = None
     graph_free: Annotated[
         float,
         Field(ge=0, lt=1, description="prior share of the signatures that need no graph"),
-    ]
+    ] = 0.2
     prune: Annotated[
         float,
         Field(ge=0, lt=1, description="a cause below this share of all weight draws no sensor"),
-    ]
+    ] = 0.0001
     order_seed: Annotated[
         int, Field(ge=0, description="of the order that the control `random_order` draws")
-    ]
+    ] = 0
 
     @model_validator(mode="after")
     def _one_weight_a_size(self) -> Self:
@@ -85,16 +85,16 @@ class CausalSr(Method[CausalSrState]):
 
     graph: ClassVar[GraphNeed] = "estimated"
 
-    def __init__(self, problem: Problem, settings: CausalSrSettings) -> None:
+    def __init__(self, problem: Problem, settings: CausalSrSettings | None = None) -> None:
         super().__init__(problem)
-        self.settings = settings
+        self.settings = settings or CausalSrSettings()
         # A ridge keeps solves safe where streams repeat each other.
         ridge = problem.statistic.ridge * np.diag(np.diag(problem.covariance))
         self.covariance: Floats = problem.covariance + ridge
         self.hypotheses: Hypotheses = hypotheses(self.covariance, self.sets())
-        sizes = np.array(settings.deltas)
+        sizes = np.array(self.settings.deltas)
         self.sizes: Floats = np.concatenate([sizes, -sizes])
-        weights = np.array(settings.delta_prior or np.ones(len(sizes)))
+        weights = np.array(self.settings.delta_prior or np.ones(len(sizes)))
         self.size_prior: Floats = np.tile(weights / (2 * weights.sum()), 2)
         self.log_prior: Floats = np.log(self.size_prior[:, None] * self.hypotheses.prior)
 
@@ -174,7 +174,8 @@ def _log_one_plus_exp(values: Floats) -> Floats:
 
 
 def _log_exp_minus_one(values: Floats) -> Floats:
-    """log(exp(x) - 1) for x >= 0; minus infinity at 0."""
+    """log(exp(x) - 1) for x >= 0; minus infinity at 0, and a rounding below it."""
+    values = np.maximum(values, 0.0)
     with np.errstate(divide="ignore"):
         return np.asarray(values + np.log(-np.expm1(-values)))
 

@@ -20,7 +20,9 @@ from causaldq.types import Floats, Ints
 class CmabSettings(Settings):
     """Combinatorial multi-armed bandit."""
 
-    decay: Annotated[Share, Field(description="lambda, the share of memory lost at each step")]
+    decay: Annotated[Share, Field(description="lambda, the share of memory lost at each step")] = (
+        0.1
+    )
 
 
 @dataclass(frozen=True)
@@ -41,9 +43,9 @@ class Cmab(Method[CmabState]):
 
     options: ClassVar[type[Settings]] = CmabSettings
 
-    def __init__(self, problem: Problem, settings: CmabSettings) -> None:
+    def __init__(self, problem: Problem, settings: CmabSettings | None = None) -> None:
         super().__init__(problem)
-        self.settings = settings
+        self.settings = settings or CmabSettings()
         own = StatisticSettings(
             decay=self.settings.decay, form="raw", ridge=problem.statistic.ridge
         )

@@ -14,7 +14,9 @@ from causaldq.types import Ints
 class GreedySettings(Settings):
     """How curious it is."""
 
-    bonus: Annotated[NotNegative, Field(description="credit a step a stream goes unobserved")]
+    bonus: Annotated[NotNegative, Field(description="credit a step a stream goes unobserved")] = (
+        0.05
+    )
 
 
 class Greedy(LocalMethod):
@@ -22,9 +24,9 @@ class Greedy(LocalMethod):
 
     options: ClassVar[type[Settings]] = GreedySettings
 
-    def __init__(self, problem: Problem, settings: GreedySettings) -> None:
+    def __init__(self, problem: Problem, settings: GreedySettings | None = None) -> None:
         super().__init__(problem)
-        self.bonus = settings.bonus
+        self.bonus = (settings or GreedySettings()).bonus
 
     def choose(self, state: LocalState, rng: np.random.Generator) -> Ints:
         return top(state.contributions + self.bonus * state.unobserved, self.problem.m, rng)

@@ -72,6 +72,14 @@ def observe_local(
     """Take in one step of readings."""
     evidence = local.update(state.evidence, streams, values)
     unobserved = state.unobserved + 1.0
+    if streams.shape[1] == 0:
+        # Nothing was read: the alarm goes on from the streams read last.
+        return replace(
+            state,
+            evidence=evidence,
+            contributions=local.contributions(evidence),
+            unobserved=unobserved,
+        )
     unobserved[np.arange(len(streams))[:, None], streams] = 0.0
     return replace(
         state,

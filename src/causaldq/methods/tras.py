@@ -18,13 +18,13 @@ from causaldq.types import Floats, Ints
 class TrasSettings(Settings):
     """Top-r adaptive sampling on local CUSUMs."""
 
-    shift: Annotated[Positive, Field(description="u, shift looked for, in deviations")]
+    shift: Annotated[Positive, Field(description="u, shift looked for, in deviations")] = 1.5
     compensation: Annotated[
         NotNegative, Field(description="Delta, credit a step a stream goes unobserved")
-    ]
+    ] = 0.05
     summed_streams: Annotated[
         Count | None, Field(description="r, streams summed in the alarm; null: one a sensor")
-    ]
+    ] = None
 
 
 @dataclass(frozen=True)
@@ -68,9 +68,9 @@ class Tras(Method[LocalCusums]):
 
     publishes_run_length: ClassVar[bool] = True
 
-    def __init__(self, problem: Problem, settings: TrasSettings) -> None:
+    def __init__(self, problem: Problem, settings: TrasSettings | None = None) -> None:
         super().__init__(problem)
-        self.settings = settings
+        self.settings = settings or TrasSettings()
         self.deviation: Floats = np.sqrt(np.diag(problem.covariance))
 
     def start(self, n: int, truth: Truth | None, rng: np.random.Generator) -> LocalCusums:

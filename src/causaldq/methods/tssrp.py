@@ -19,10 +19,10 @@ from causaldq.types import Floats, Ints
 class TssrpSettings(Settings):
     """Thompson sampling on Shiryaev-Roberts-Pollak statistics."""
 
-    shift: Annotated[Positive, Field(description="mu1, shift looked for, in deviations")]
+    shift: Annotated[Positive, Field(description="mu1, shift looked for, in deviations")] = 1.0
     summed_streams: Annotated[
         Count | None, Field(description="r, streams summed in the alarm; null: one a sensor")
-    ]
+    ] = None
 
 
 @dataclass(frozen=True)
@@ -52,9 +52,9 @@ class Tssrp(Method[TssrpState]):
 
     publishes_run_length: ClassVar[bool] = True
 
-    def __init__(self, problem: Problem, settings: TssrpSettings) -> None:
+    def __init__(self, problem: Problem, settings: TssrpSettings | None = None) -> None:
         super().__init__(problem)
-        self.settings = settings
+        self.settings = settings or TssrpSettings()
         self.deviation: Floats = np.sqrt(np.diag(problem.covariance))
 
     def start(self, n: int, truth: Truth | None, rng: np.random.Generator) -> TssrpState:

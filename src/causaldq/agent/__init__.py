@@ -1,1 +1,0 @@
-"""Causal DQ: the double Q-network, its causal parts, its training and its checkpoints."""

@@ -1,0 +1,1 @@
+"""Training of the Q-networks: episodes, rewards, replay, the double Q update, checkpoints."""

@@ -1,0 +1,249 @@
+"""Alarm limits for a wanted run length: on simulated paths, or cross-fitted on recorded rows."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from causaldq.calibration import (
+    RunLength,
+    average_run_length,
+    limit_at_most,
+    limit_for,
+    measured_run_length,
+    run_lengths,
+)
+from causaldq.errors import ConfigError, DataError
+from causaldq.methods.base import Method, Problem
+from causaldq.methods.resolve import MethodLike, resolved
+from causaldq.models.rows import block_bootstrap, estimate_covariance, fit_scale
+from causaldq.models.streams import StreamModel
+from causaldq.progress import Reporter
+from causaldq.run import STRIDE, simulated_limit, statistics, step
+from causaldq.seeds import generator
+from causaldq.types import Bools, Floats, Ints
+
+CONFIDENCE = 0.95
+RESAMPLES = 1000
+"""Bootstrap samples behind the interval of a run length."""
+MARGIN = 2.0
+"""Paths stop above the limit of so many times the run length that is asked for."""
+
+
+@dataclass(frozen=True)
+class Limit:
+    """An alarm limit, and what it is worth.
+
+    Examples
+    --------
+    >>> from causaldq import Monitor, example_plant
+    >>> monitor = Monitor.fit(example_plant()[:700], sensors=3, arl0=100, method="greedy")
+    >>> monitor.limit.asked
+    100
+    """
+
+    value: float
+    """Alarm when the statistic exceeds it."""
+    asked: float
+    """Steps to a false alarm that were asked for, ARL0."""
+    reached: RunLength
+    """Steps to a false alarm on values that the limit was not set on, with a 95% interval."""
+
+
+def calibrate(
+    method: MethodLike,
+    streams: StreamModel,
+    sensors: int,
+    *,
+    arl0: float = 200.0,
+    paths: int = 400,
+    horizon: float = 5.0,
+    seed: int = 0,
+) -> Limit:
+    """The alarm limit of a method, by simulation.
+
+    Parameters
+    ----------
+    method : str, class or callable
+        A name (see `method_names`), a subclass of `Method`, or a function of the `Problem`.
+    streams : StreamModel
+        Where in-control values come from, such as `simulate` gives.
+    sensors : int
+        m, streams that can be read at a time.
+    arl0 : float
+        Wanted steps to a false alarm.
+    paths : int
+        In-control paths to set the limit on, and as many fresh ones to check it.
+    horizon : float
+        Length of the paths, in units of `arl0`.
+    seed : int
+        The same seed gives the same limit; all methods see the same values.
+
+    Returns
+    -------
+    Limit
+
+    Examples
+    --------
+    >>> from causaldq import simulate
+    >>> limit = calibrate("greedy", simulate(5, degree=0), sensors=2, arl0=20, paths=200)
+    >>> 15 < limit.reached.value < 27
+    True
+    """
+    _check_arl0(arl0)
+    if paths < 10 or horizon < 1:
+        raise ConfigError(f"{paths} paths of {horizon} run lengths: give at least 10, of 1 or more")
+    made = resolved(method, Problem(streams.covariance, sensors, graphs=true_graph(streams)))
+    steps = int(np.ceil(arl0 * horizon))
+    to_set, to_check = (
+        streams.in_control(paths, steps, generator(seed, purpose), held_out=purpose == "check")
+        for purpose in ("set", "check")
+    )
+    value = simulated_limit(made, to_set, arl0, generator(seed, "set", "method"))
+    fresh = statistics(made, to_check, None, generator(seed, "check", "method"), lambda _: value)
+    rng = generator(seed, "interval")
+    return Limit(value, arl0, measured_run_length(fresh, value, CONFIDENCE, RESAMPLES, rng))
+
+
+def true_graph(streams: StreamModel) -> Bools | None:
+    """The graph of simulated streams, for methods that want one; None where it is not known."""
+    return (streams.effects != 0)[None] if streams.effects.any() else None
+
+
+def _check_arl0(arl0: float) -> None:
+    if not (np.isfinite(arl0) and arl0 > 1):
+        raise ConfigError(f"arl0 is {arl0}; give the wanted steps to a false alarm, more than 1")
+
+
+# --- recorded rows -----------------------------------------------------------------------------
+
+
+@dataclass
+class _Fold:
+    """A part of the rows, watched by a method that was fitted without it."""
+
+    method: Method[Any]
+    paths: Floats
+    """(n, steps, p), in the scale of the other parts."""
+    rng: np.random.Generator
+    state: Any
+    running: Ints
+    seen: Floats
+    """Statistics (n, steps); infinite once a path has stopped."""
+
+
+def cross_fitted_limit(
+    make: Callable[[Problem], Method[Any]],
+    rows: Floats,
+    names: tuple[str, ...],
+    sensors: int,
+    graphs: Bools | None,
+    *,
+    arl0: float,
+    block: int,
+    paths: int,
+    folds: int,
+    seed: int,
+    progress: bool = False,
+) -> Limit:
+    """The limit on recorded rows (n, p), in their own units, without the same rows twice.
+
+    Rows that estimate the scale and covariance look better behaved to a method than rows it has not
+    seen, and a limit set on them is too low. So the rows are cut into parts; each is watched by the
+    method fitted on all others, in blocks that keep the rows' memory, and the limit is set on all
+    parts together. What it reaches is measured part by part, at the limit that the other parts set.
+    """
+    _check_arl0(arl0)
+    least = folds * max(10, 2 * block)
+    if len(rows) < least:
+        raise DataError(
+            f"{len(rows)} rows of normal operation are too few for a limit: streams that remember"
+            f" {block} rows ask for at least {least}"
+        )
+    steps = int(np.ceil(2 * arl0))
+    parts = np.array_split(np.arange(len(rows)), folds)
+    made = [
+        _fold(make, rows, names, part, sensors, graphs, paths // folds, steps, block, seed)
+        for part in parts
+    ]
+    looks = range(0, steps, STRIDE)
+    reporter = Reporter("alarm limit", len(looks), "part", lines=False, bar=progress)
+    with reporter:
+        for first in looks:
+            for fold in made:
+                _advance(fold, first, min(first + STRIDE, steps))
+            _stop_paths_above(made, min(first + STRIDE, steps), MARGIN * arl0)
+            reporter.advance()
+    value = limit_for(np.concatenate([fold.seen for fold in made]), arl0)
+    return Limit(value, arl0, _reached_by_others(made, arl0, len(rows)))
+
+
+def _fold(
+    make: Callable[[Problem], Method[Any]],
+    rows: Floats,
+    names: tuple[str, ...],
+    part: Ints,
+    sensors: int,
+    graphs: Bools | None,
+    paths: int,
+    steps: int,
+    block: int,
+    seed: int,
+) -> _Fold:
+    others = np.delete(rows, part, axis=0)
+    scale = fit_scale(others, names)
+    covariance = estimate_covariance(scale.apply(others)).matrix
+    method = make(Problem(covariance, sensors, graphs=graphs))
+    rng = generator(seed, "fold", int(part[0]))
+    watched = scale.apply(rows[part])
+    drawn = block_bootstrap(watched, paths, steps, min(block, len(part)), rng)
+    return _Fold(
+        method,
+        drawn,
+        rng,
+        method.start(paths, None, rng),
+        np.arange(paths),
+        np.full((paths, steps), np.inf),
+    )
+
+
+def _advance(fold: _Fold, first: int, last: int) -> None:
+    for t in range(first, last):
+        if len(fold.running) == 0:
+            return
+        fold.state, _, fold.seen[fold.running, t] = step(
+            fold.method, fold.state, fold.paths[fold.running, t], fold.rng
+        )
+
+
+def _stop_paths_above(folds: list[_Fold], steps: int, arl0: float) -> None:
+    """Paths far above what the limit can be have nothing more to say."""
+    ceiling = limit_at_most(np.concatenate([fold.seen[:, :steps] for fold in folds]), arl0)
+    for fold in folds:
+        below = fold.seen[fold.running, :steps].max(axis=1) <= ceiling
+        fold.running = fold.running[below]
+        fold.state = fold.state.take(np.flatnonzero(below))
+
+
+def _reached_by_others(folds: list[_Fold], arl0: float, rows: int) -> RunLength:
+    """Run length of each part at the limit of the others, over all parts.
+
+    The interval is that of a rate of alarms known from as many steps as there are rows: blocks of
+    the same rows, drawn again and again, add nothing to it.
+    """
+    from scipy.special import chdtri
+
+    lengths, censored = [], []
+    for left_out, fold in enumerate(folds):
+        others = [other.seen for number, other in enumerate(folds) if number != left_out]
+        limit = limit_for(np.concatenate(others), arl0)
+        length, without = run_lengths(fold.seen, limit)
+        lengths.append(length)
+        censored.append(without)
+    value = average_run_length(np.concatenate(lengths), np.concatenate(censored))
+    alarms = rows / value
+    tail = (1.0 - CONFIDENCE) / 2
+    low = float(2 * rows / chdtri(2 * alarms + 2, tail))
+    high = float(2 * rows / chdtri(2 * alarms, 1 - tail)) if alarms >= 0.5 else None
+    return RunLength(value if np.isfinite(value) else None, low, high)

@@ -1,0 +1,37 @@
+"""The paper's theorems, checked on problems that can be solved exactly."""
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from causaldq.files import write_csv, write_json
+from causaldq.pipeline.theory.settings import TheorySettings
+from causaldq.seeds import generator
+from causaldq.setting import Settings
+
+if TYPE_CHECKING:
+    from causaldq.pipeline.plan import Plan
+
+
+class TheoryJob(Settings):
+    seed: int
+    theory: TheorySettings
+
+
+def settings(plan: "Plan") -> TheoryJob:
+    return plan.share(TheoryJob)
+
+
+OUTPUTS = {
+    "checks": "results/{profile}/theory.json",
+    "curves": "results/{profile}/theory_curves.csv",
+}
+
+
+def run(job: TheoryJob, *, checks: Path, curves: Path) -> None:
+    """Check the paper's theorems on small problems that can be solved exactly."""
+    from causaldq.pipeline.theory.checks import run_checks
+    from causaldq.pipeline.theory.curves import measured_curves
+
+    write_json(checks, [asdict(check) for check in run_checks(job.seed, job.theory)])
+    write_csv(curves, measured_curves(generator(job.seed, "theory", "curves"), job.theory))

@@ -1,0 +1,460 @@
+"""Records: for each job, what ran, on what, with which code, and what came out.
+
+A record is one JSON file at results/<profile>/records/<job>.json, where the job is named like
+its log, logs/<profile>/<job>.log. It is written by the job itself when it ends, so that what
+it says of inputs, outputs and code is what the job saw.
+"""
+
+import argparse
+import gc
+import importlib.metadata
+import json
+import os
+import platform
+import resource
+import shlex
+import sys
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, ValidationError, field_validator
+
+from causaldq.errors import DataError
+from causaldq.files import sha256, write_json
+from causaldq.pipeline.lineage.known_code import known_hash
+from causaldq.pipeline.lineage.observe import Observed, within
+from causaldq.pipeline.lineage.places import Places
+from causaldq.pipeline.lineage.repository import git_state, told
+from causaldq.setting import Settings
+
+LOCK = "requirements.lock"
+ABOUT_RECORDS = ("manifest.json", "manifest.json.sig")
+"""What is said of all records together: see causaldq.pipeline.lineage.manifest."""
+RAW = "data/raw/"
+"""Where fetched data lie."""
+
+
+class FileFacts(Settings):
+    """What a file was when a job used or made it."""
+
+    sha256: str
+    size: int
+
+
+class CodeFacts(Settings):
+    """Which code a job ran."""
+
+    commit: Annotated[str, Field(pattern=r"^[0-9a-f]{40,64}$")] | None
+    dirty: bool | None
+    """True if the code at hand was not the commit's."""
+    hash: str
+    """Over everything the job's script can reach: see causaldq.pipeline.code."""
+    lock: str | None
+    """Hash of requirements.lock, which pins every package."""
+
+
+class Resources(Settings):
+    """What a job took, child processes included."""
+
+    cpu_seconds: float
+    peak_memory_bytes: int
+    """Of the largest process, the job itself or one that it started."""
+
+
+class Record(Settings):
+    """One job."""
+
+    version: Literal[1] = 1
+    job: str
+    rule: str
+    script: str
+    command: str
+    settings: Any
+    """What was given as --settings or --config; null if the job takes none."""
+    seed: int | None
+    inputs: dict[str, FileFacts]
+    outputs: dict[str, FileFacts]
+    code: CodeFacts
+    started: str
+    ended: str
+    status: int
+    resources: Resources
+    host: dict[str, Any]
+    operator: str | None = None
+    """Who ran it, if it was told: `git config causaldq.operator`. Its host's name is in `host`."""
+    snakemake: dict[str, Any] | None = None
+    """What Snakemake remembers of the job beyond this: see causaldq.pipeline.lineage.memory."""
+
+    @field_validator("started", "ended")
+    @classmethod
+    def _is_a_time(cls, text: str) -> str:
+        if datetime.fromisoformat(text).tzinfo is None:
+            raise ValueError("a time without its zone")
+        return text
+
+    @property
+    def words(self) -> list[str]:
+        """The command as a shell reads it."""
+        return words_of(self.command)
+
+    @property
+    def when_started(self) -> datetime:
+        return datetime.fromisoformat(self.started)
+
+    @property
+    def when_ended(self) -> datetime:
+        return datetime.fromisoformat(self.ended)
+
+    @property
+    def seconds(self) -> float:
+        return (self.when_ended - self.when_started).total_seconds()
+
+
+def words_of(command: str) -> list[str]:
+    """A command as a shell reads it; as it stands if no shell can."""
+    try:
+        return shlex.split(command)
+    except ValueError:
+        return [command]
+
+
+def same_command(one: str, other: str) -> bool:
+    """Whether a shell reads two commands alike."""
+    # Most are spelt alike but for spaces, and a shell's rules are slow to apply.
+    return one.split() == other.split() or words_of(one) == words_of(other)
+
+
+def now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+def profile_of(path: Path) -> str | None:
+    """The profile that a log, a result or an artifact belongs to."""
+    parts = path.parts
+    known = len(parts) > 2 and parts[0] in ("logs", "results", "artifacts")
+    return parts[1] if known else None
+
+
+def folder_of(profile: str) -> Path:
+    return Path("results") / profile / "records"
+
+
+def job_of(log: Path) -> str:
+    """A job's name, from its log: train/p10.causal_dq.s0, or aggregate."""
+    return Path(*log.parts[2:]).with_suffix("").as_posix()
+
+
+def place_of(profile: str, job: str) -> Path:
+    return folder_of(profile) / f"{job}.json"
+
+
+class JobRecorder:
+    """Stands beside a job from its first moment to its last, and writes its record."""
+
+    def __init__(self, arguments: argparse.Namespace, started: str) -> None:
+        self.root = Path.cwd()
+        self.started = started
+        self.log: Path = arguments.log
+        self.script = Path(sys.argv[0])
+        self.settings = _settings(arguments)
+        self.hash = known_hash(self.root, self.script, self.settings)
+        self.commit, self.dirty = git_state(self.root)
+        self.told = told(self.root)
+        self.given = {name: facts(self.root / name) for name in files_named(arguments, self.root)}
+
+    @staticmethod
+    def wanted(arguments: argparse.Namespace) -> bool:
+        """Jobs of a run have their log in its place; a script tried by hand leaves no record."""
+        log = arguments.log
+        return log is not None and not log.is_absolute() and profile_of(log) is not None
+
+    def write(self, observed: Observed, status: int) -> None:
+        inputs, outputs = self._files(observed)
+        job = job_of(self.log)
+        record = Record(
+            job=job,
+            rule=job.partition("/")[0],
+            script=self.script.as_posix(),
+            command=shlex.join(["python", *sys.argv]),
+            settings=self.settings,
+            seed=seed_of(self.settings),
+            inputs=inputs,
+            outputs=outputs,
+            code=CodeFacts(
+                commit=self.commit,
+                dirty=self.dirty,
+                hash=self.hash,
+                lock=sha256(Path(LOCK)) if Path(LOCK).is_file() else None,
+            ),
+            started=self.started,
+            ended=now(),
+            status=status,
+            resources=_resources(),
+            host={"name": self.told.get("host"), **host()},
+            operator=self.told.get("operator"),
+        )
+        write_record(self.root, str(profile_of(self.log)), record)
+        # The process ends here, and what it holds goes with it: with torch loaded, Python would
+        # look for garbage in it for a third of a second.
+        gc.freeze()
+
+    def _files(self, observed: Observed) -> tuple[dict[str, FileFacts], dict[str, FileFacts]]:
+        """What was read, and what was made and is still there."""
+        records = folder_of(str(profile_of(self.log))).as_posix()
+
+        def present(names: Iterable[str]) -> list[str]:
+            return sorted(
+                name
+                for name in names
+                if not name.startswith(f"{records}/") and (self.root / name).is_file()
+            )
+
+        outputs = {name: facts(self.root / name) for name in present(observed.written)}
+        # A given file was looked at before the work began, others after it.
+        inputs = {
+            name: self.given.get(name) or facts(self.root / name)
+            for name in present(observed.read | set(self.given))
+            if name not in outputs
+        }
+        return inputs, outputs
+
+
+def facts(path: Path) -> FileFacts:
+    return FileFacts(sha256=sha256(path), size=path.stat().st_size)
+
+
+def files_named(arguments: argparse.Namespace, root: Path) -> list[str]:
+    """Files that exist and are named on the command line."""
+    found = set()
+    for text in _texts(vars(arguments).values()):
+        for part in (text, text.partition("=")[2]):
+            # Text that is no name, such as JSON, may be too long to ask for.
+            if part and len(part) < 1000 and os.path.isfile(part):
+                name = within(root, Path(part))
+                found.add(name if name else Path(os.path.abspath(part)).as_posix())
+    if arguments.log is not None:
+        found.discard(arguments.log.as_posix())
+    return sorted(found)
+
+
+def _texts(values: Iterable[Any]) -> Iterator[str]:
+    for value in values:
+        if isinstance(value, list | tuple):
+            yield from _texts(value)
+        elif isinstance(value, str | Path):
+            yield str(value)
+
+
+def seed_of(settings: Any) -> int | None:
+    """The seed of a job's settings, or the one that all its networks share."""
+    if not isinstance(settings, dict):
+        return None
+    seeds = {part.get("seed") for part in (settings, *settings.get("networks", []))} - {None}
+    found = next(iter(seeds), None)
+    return found if len(seeds) == 1 and isinstance(found, int) else None
+
+
+def _settings(arguments: argparse.Namespace) -> Any:
+    text = getattr(arguments, "settings", None) or getattr(arguments, "config", None)
+    if not isinstance(text, str):
+        return None
+    try:
+        return json.loads(text if text.lstrip().startswith("{") else Path(text).read_text())
+    except (ValueError, OSError):
+        return None
+
+
+def _resources() -> Resources:
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return Resources(
+        cpu_seconds=round(sum(u.ru_utime + u.ru_stime for u in used), 3),
+        peak_memory_bytes=max(_own_peak() or used[0].ru_maxrss, used[1].ru_maxrss) * 1024,
+    )
+
+
+def _own_peak() -> int | None:
+    """Peak memory of this process in KiB; None where the system does not tell.
+
+    `ru_maxrss` of the process itself would not do: Linux carries it over when a program starts
+    another in its place, so that a small job is told the size of the Snakemake that forked it.
+    VmHWM belongs to the memory that the job's own program was given when it started. For
+    processes that the job starts `ru_maxrss` is good: they begin with no more than the job has.
+    """
+    try:
+        lines = Path("/proc/self/status").read_text().splitlines()
+        return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM:"))
+    except (OSError, StopIteration):
+        return None
+
+
+def host() -> dict[str, Any]:
+    """What the last bits of a number can depend on. Nothing is imported for it."""
+    found: dict[str, Any] = {
+        "cpu": _cpu(),
+        "cores": os.cpu_count(),
+        "system": platform.platform(),
+        "python": platform.python_version(),
+        "threads": int(os.environ.get("OMP_NUM_THREADS") or 0) or None,
+    }
+    for name in ("numpy", "scipy", "torch"):
+        found[name] = _installed(name)
+    if numpy := sys.modules.get("numpy"):
+        blas = numpy.show_config(mode="dicts")["Build Dependencies"]["blas"]
+        found["blas"] = f"{blas.get('name')} {blas.get('version')}"
+        found["blas_kernels"] = os.environ.get("OPENBLAS_CORETYPE")
+    if torch := sys.modules.get("torch"):
+        found["torch"] = torch.__version__
+        found["torch_instructions"] = torch.backends.cpu.get_cpu_capability()
+        found["threads"] = torch.get_num_threads()
+    return found
+
+
+def _cpu() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        return next(line.partition(":")[2].strip() for line in lines if "model name" in line)
+    except (OSError, StopIteration):
+        return platform.processor() or platform.machine()
+
+
+def _installed(name: str) -> str | None:
+    try:
+        return importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def write_record(root: Path, profile: str, record: Record) -> None:
+    write_json(root / place_of(profile, record.job), record.model_dump())
+
+
+def read_record(path: Path) -> Record:
+    try:
+        return Record.model_validate_json(path.read_bytes())
+    except FileNotFoundError:
+        raise DataError(f"{path} does not exist; run the rule that makes it") from None
+    except OSError as error:
+        raise DataError(
+            f"{path} is no record ({error.strerror}); delete it and run again"
+        ) from None
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(str(part) for part in first["loc"])
+        raise DataError(
+            f"{path} is no record ({place}: {first['msg']}); delete it and run again"
+        ) from None
+
+
+class RecordStore:
+    """All records of one profile, and the files they speak of as they are now.
+
+    Files are hashed when asked for, each once; time stamps are never looked at.
+    """
+
+    def __init__(self, root: Path, profile: str) -> None:
+        self.root = root
+        self.profile = profile
+        self.places = Places(root)
+        self._hashes: dict[str, str | None] = {}
+
+    @property
+    def folder(self) -> Path:
+        return self.root / folder_of(self.profile)
+
+    @cached_property
+    def _read(self) -> tuple[list[Record], dict[str, str]]:
+        records, broken = [], {}
+        for path in sorted(self.folder.rglob("*.json")):
+            place = path.relative_to(self.root).as_posix()
+            try:
+                record = read_record(path)
+            except DataError as error:
+                broken[place] = str(error)
+                continue
+            if why := self._leads_astray(record, place):
+                broken[place] = f"{why}; delete the record and run again"
+            else:
+                records.append(record)
+        return records, broken
+
+    def _leads_astray(self, record: Record, place: str) -> str | None:
+        """Why a record must not be followed: what it names is not its own, or not the project's."""
+        objection = self.places.objection
+        if place != place_of(self.profile, record.job).as_posix() or objection(place):
+            return f"it says that it belongs to the job {record.job}, which has another place"
+        made = tuple(f"{kind}/{self.profile}/" for kind in ("artifacts", "results"))
+        for name in record.outputs:
+            if why := objection(name):
+                return f"its output {name} {why}"
+            if not name.startswith((*made, RAW)):
+                return f"its output {name} is no file that jobs of {self.profile} make"
+        for name in record.inputs:
+            why = objection(name)
+            # The user's own data may lie anywhere, and are only looked at.
+            if why and name not in self.places.named_outside(record.settings):
+                return f"its input {name} {why}"
+        return None
+
+    @property
+    def records(self) -> list[Record]:
+        return self._read[0]
+
+    @property
+    def broken(self) -> dict[str, str]:
+        """Records that cannot be read or must not be followed, and why. They speak for nothing."""
+        return self._read[1]
+
+    @cached_property
+    def makers(self) -> dict[str, Record]:
+        """The record that speaks for each file: the latest job that wrote it and succeeded."""
+        made: dict[str, Record] = {}
+        for record in sorted(self.records, key=lambda r: r.when_ended):
+            if record.status == 0:
+                made |= dict.fromkeys(record.outputs, record)
+        return made
+
+    def whole_settings(self) -> dict[str, Any] | None:
+        """The settings of the whole run, as given to the job that gathers all runs."""
+        found = [r for r in self.records if r.rule == "aggregate" and r.status == 0]
+        settings = found[0].settings if found else None
+        return settings if isinstance(settings, dict) else None
+
+    def hash(self, name: str) -> str | None:
+        """SHA-256 of a file as it is now; None if it is not there."""
+        if name not in self._hashes:
+            path = self.root / name
+            self._hashes[name] = sha256(path) if path.is_file() else None
+        return self._hashes[name]
+
+    def products(self) -> list[str]:
+        """Files that the pipeline has made for this profile, or that lie where it makes them."""
+        places = [self.root / kind / self.profile for kind in ("artifacts", "results")]
+        return sorted(
+            path.relative_to(self.root).as_posix()
+            for place in places
+            for path in place.rglob("*")
+            if path.is_file()
+            and not path.is_relative_to(self.folder)
+            and path not in (self.folder.with_name(name) for name in ABOUT_RECORDS)
+            and not any(part.startswith(".") for part in path.relative_to(self.root).parts)
+        )
+
+    def doubt(self, record: Record) -> str | None:
+        """Why a record does not speak for the files as they are now; None if it does."""
+        if record.status != 0:
+            return f"the job that made it ended with status {record.status}"
+        for name, known in record.outputs.items():
+            if (found := self.hash(name)) is not None and found != known.sha256:
+                return f"{name} is not what its record says"
+        for name, known in record.inputs.items():
+            if (found := self.hash(name)) is not None and found != known.sha256:
+                return f"{name} is not what it was made from"
+        return None
+
+
+def profiles(root: Path) -> list[str]:
+    """Profiles that have records here."""
+    return sorted(path.parent.name for path in (root / "results").glob("*/records"))

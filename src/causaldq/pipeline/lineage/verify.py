@@ -1,0 +1,343 @@
+"""Is everything on disk what the records, dvc.lock and the current settings say it is?
+
+Files are hashed anew; time stamps, Snakemake's notes and DVC's caches are not looked at.
+"""
+
+import hashlib
+import json
+import shlex
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from causaldq.errors import DataError
+from causaldq.pipeline.lineage.audit import Code, objections
+from causaldq.pipeline.lineage.changes import changed_settings, described
+from causaldq.pipeline.lineage.dvc_lock import locked_stages
+from causaldq.pipeline.lineage.given import Given
+from causaldq.pipeline.lineage.manifest import (
+    Attested,
+    attest,
+    place_of_manifest,
+    place_of_signature,
+    write_manifest,
+)
+from causaldq.pipeline.lineage.places import Places
+from causaldq.pipeline.lineage.planned import PlannedJob, planned_jobs
+from causaldq.pipeline.lineage.provenance import PROVENANCE, provenance, tells_of_now
+from causaldq.pipeline.lineage.records import LOCK, Record, RecordStore, place_of, same_command
+from causaldq.pipeline.report.tidy import SHORT
+
+Kind = Literal["missing", "changed", "unexplained", "invalid", "stale"]
+NOT_ASKED_FOR = "the current settings do not ask for it"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something wrong with a file.
+
+    missing: asked for, and not there. changed: not what its record says. unexplained: no
+    record says how it was made. invalid: a record that cannot be what a job has written. stale:
+    made by other settings, code or data than the current.
+    """
+
+    kind: Kind
+    file: str
+    why: str
+
+
+@dataclass(frozen=True)
+class Verdict:
+    profile: str
+    jobs: int
+    files: int
+    findings: list[Finding]
+    notes: list[str]
+    """Worth knowing, and no fault."""
+    provenance: str | None = None
+    """The hash that the pages print, as the records give it."""
+    records: str | None = None
+    """The hash over all records."""
+    commit: str | None = None
+    """The commit of this history that has the same records."""
+    signature: str | None = None
+
+
+def verify(
+    root: Path,
+    profile: str,
+    options: Sequence[str] = (),
+    within: Path | None = None,
+    signers: Path | None = None,
+    plan: Callable[[Path, str, Sequence[str]], list[PlannedJob]] = planned_jobs,
+) -> Verdict:
+    """Check a profile, or what lies below a path and all that this was made from.
+
+    `options`: what the run was given beyond its profile, as Snakemake takes it after --config.
+    `signers`: who may sign manifests, as `ssh-keygen -Y verify` takes it.
+    """
+    store = RecordStore(root, profile)
+    jobs = {name: job for job in plan(root, profile, options) for name in job.outputs}
+    findings = [*_check(store, jobs), *_check_lock(root, profile)]
+    findings += _records_to_prune(store, findings)
+    names = set(jobs) | set(store.products())
+    if within is not None:
+        names = _upstream(store, {n for n in names if Path(n).is_relative_to(within)})
+        if not names:
+            raise DataError(f"{within} is no file of profile {profile}; give one that it makes")
+        makers = {store.makers[name].job for name in names if name in store.makers}
+        told = names | {place_of(profile, job).as_posix() for job in makers}
+        # dvc.lock speaks of whole folders.
+        findings = [f for f in findings if any(Path(n).is_relative_to(f.file) for n in told)]
+    attested = attest(root, profile, signers)
+    return Verdict(
+        profile,
+        jobs=len({id(r) for r in store.makers.values()}),
+        files=len(names),
+        findings=[*findings, *_check_manifest(profile, attested)],
+        notes=_notes(store),
+        provenance=_provenance(store),
+        records=attested.hash,
+        commit=attested.commit,
+        signature=attested.signature,
+    )
+
+
+def _check_manifest(profile: str, attested: Attested) -> Iterator[Finding]:
+    if attested.problem:
+        kind: Kind = "missing" if "there is none" in attested.problem else "changed"
+        yield Finding(kind, place_of_manifest(profile).as_posix(), attested.problem)
+    if attested.bad_signature:
+        place = place_of_signature(profile).as_posix()
+        yield Finding("invalid", place, attested.bad_signature)
+
+
+def _provenance(store: RecordStore) -> str | None:
+    """The hash that the pages print, from the records; None if they do not give it."""
+    made = [record for record in store.makers.values() if record.rule == PROVENANCE]
+    try:
+        return str(provenance(store, made[0].inputs)["hash"])[:SHORT] if made else None
+    except DataError:
+        return None
+
+
+def _upstream(store: RecordStore, names: set[str]) -> set[str]:
+    """Files, and all files they were made from."""
+    found: set[str] = set()
+    waiting = list(names)
+    while waiting:
+        name = waiting.pop()
+        if name not in found:
+            found.add(name)
+            record = store.makers.get(name)
+            waiting += record.inputs if record else []
+    return found
+
+
+def _check(store: RecordStore, jobs: dict[str, PlannedJob]) -> Iterator[Finding]:
+    failed = {
+        name: record
+        for record in store.records
+        if record.status != 0
+        for name, job in jobs.items()
+        if same_command(job.command, record.command)
+    }
+    for name in sorted(set(jobs) | set(store.products())):
+        found, record = store.hash(name), store.makers.get(name)
+        if found is None:
+            job = failed.get(name)
+            status = f"its job ended with status {job.status}" if job else "it is asked for"
+            yield Finding("missing", name, status)
+        elif record is None:
+            yield Finding("unexplained", name, "no record says how it was made")
+        elif found != record.outputs[name].sha256:
+            yield Finding("changed", name, f"{place_of(store.profile, record.job)} has another")
+        elif name not in jobs:
+            if not _needs_what_is_not_here(record):
+                yield Finding("stale", name, NOT_ASKED_FOR)
+        elif why := _stale(store, record, jobs[name]):
+            yield Finding("stale", name, why)
+        elif record.rule == PROVENANCE and not tells_of_now(store, record, name):
+            yield Finding("stale", name, "what was done before is not what it tells of")
+    for name, why in store.broken.items():
+        yield Finding("invalid", name, why)
+    good = [record for record in store.records if record.status == 0]
+    for name, why in objections(store.root, store.profile, good).items():
+        yield Finding("invalid", place_of(store.profile, name).as_posix(), why)
+    for name in _inputs_unexplained(store):
+        yield Finding("unexplained", name, "no record says how it was made")
+    for name in _inputs_gone(store, jobs):
+        yield Finding("missing", name, "files here were made from it")
+
+
+def _records_to_prune(store: RecordStore, listed: list[Finding]) -> Iterator[Finding]:
+    """Records of nothing but files that are listed as not asked for.
+
+    A record of what is not here may be all that is known of it, and is left alone.
+    """
+    unwanted = {finding.file for finding in listed if finding.why == NOT_ASKED_FOR}
+    for record in store.records:
+        if record.outputs and unwanted.issuperset(record.outputs):
+            yield Finding("stale", place_of(store.profile, record.job).as_posix(), NOT_ASKED_FOR)
+
+
+def _needs_what_is_not_here(record: Record) -> bool:
+    """Only the PDF: without LaTeX it is not asked for, and made elsewhere it is no less good."""
+    return record.rule == "document" and shutil.which("latexmk") is None
+
+
+def _stale(store: RecordStore, record: Record, job: PlannedJob) -> str | None:
+    """Why a job would now give something else; None if it would not."""
+    if not same_command(record.command, job.command):
+        return _other_command(record, job)
+    if not Code(store.root).is_here(record):
+        commit = (record.code.commit or "no commit")[:7]
+        return f"made by other code than that of {record.script} now (then at {commit})"
+    for name, known in record.inputs.items():
+        found = store.hash(name)
+        if found is not None and found != known.sha256:
+            return f"made from another {name}"
+    return None
+
+
+def _other_command(record: Record, job: PlannedJob) -> str:
+    words = shlex.split(job.command)
+    changes = changed_settings(record.settings, _settings(words))
+    if changes:
+        return f"made with other settings ({described(changes)})"
+    only_then = [word for word in record.words if word not in words]
+    only_now = [word for word in words if word not in record.words]
+    return f"made by another command ({' '.join(only_then)} → {' '.join(only_now)})"
+
+
+def _settings(words: list[str]) -> Any:
+    for option in ("--settings", "--config"):
+        if option in words[:-1]:
+            text = words[words.index(option) + 1]
+            return json.loads(text) if text.startswith("{") else text
+    return None
+
+
+def _inputs_unexplained(store: RecordStore) -> list[str]:
+    """What jobs have used, that a job must have made, and that no successful record tells of."""
+    given, listed = Given(store), set(store.products())
+    used = {
+        (name, known.sha256)
+        for record in store.makers.values()
+        for name, known in record.inputs.items()
+        if name not in store.makers and name not in listed
+    }
+    return sorted({name for name, known in used if not given.has(name, known)})
+
+
+def _inputs_gone(store: RecordStore, jobs: dict[str, PlannedJob]) -> list[str]:
+    """Files that no job makes, such as the paper's numbers."""
+    used = {name for file, record in store.makers.items() if file in jobs for name in record.inputs}
+    return sorted(n for n in used if n not in jobs and store.hash(n) is None)
+
+
+def _notes(store: RecordStore) -> list[str]:
+    records = {record.job: record for record in store.makers.values()}.values()
+    notes = []
+    lock = store.hash(LOCK)
+    others = sum(record.code.lock != lock for record in records)
+    if others:
+        notes.append(f"{others} of {len(records)} jobs ran with another {LOCK}")
+    dirty = sum(bool(record.code.dirty) for record in records)
+    if dirty:
+        notes.append(f"{dirty} of {len(records)} jobs ran code that was not committed")
+    return notes
+
+
+# --- dvc.lock --------------------------------------------------------------------------
+
+
+def _check_lock(root: Path, profile: str) -> Iterator[Finding]:
+    """What dvc.lock says of this profile's outputs."""
+    for name, stage in locked_stages(root / "dvc.lock").items():
+        if not any(Path(out.path).parts[1:2] == (profile,) for out in stage.outs):
+            continue
+        for out in stage.outs:
+            if _md5(root / out.path) != out.md5:
+                yield Finding(
+                    "changed", out.path, f"stage {name} of dvc.lock has another; run dvc repro"
+                )
+
+
+def _md5(path: Path) -> str | None:
+    """DVC's hash of a file, or of a folder: that of a list of its files' hashes."""
+    if path.is_file():
+        with path.open("rb") as handle:
+            return hashlib.file_digest(handle, "md5").hexdigest()
+    if not path.is_dir():
+        return None
+    files = sorted(p for p in path.rglob("*") if p.is_file())
+    listed = [{"md5": _md5(p), "relpath": p.relative_to(path).as_posix()} for p in files]
+    listed.sort(key=lambda entry: str(entry["relpath"]))
+    text = json.dumps(listed, sort_keys=True)
+    return f"{hashlib.md5(text.encode(), usedforsecurity=False).hexdigest()}.dir"
+
+
+def prune(root: Path, verdict: Verdict) -> list[str]:
+    """Delete what is listed as not asked for, and nothing else.
+
+    A manifest that was right before is made so again; one that was not stays as it is.
+    """
+    places = Places(root)
+    gone = [f.file for f in verdict.findings if f.why == NOT_ASKED_FOR]
+    for name in gone:
+        if why := places.objection(name):
+            raise DataError(f"{name} {why}; nothing more is deleted")
+        (root / name).unlink()
+    manifest = place_of_manifest(verdict.profile).as_posix()
+    if gone and all(finding.file != manifest for finding in verdict.findings):
+        write_manifest(root, verdict.profile)
+    return gone
+
+
+REMEDIES = {
+    "missing": "`dvc pull` restores it if it was pushed; else run snakemake",
+    "changed": "the next run makes it again; `dvc checkout` restores it if it is in the cache",
+    "unexplained": "the next run makes it again if it is asked for; delete it if it is not",
+    "invalid": "delete it, and the next run makes its files again",
+    "stale": "the next run makes it again",
+}
+
+
+MANY = 5
+"""If more files of a folder have one thing wrong, one line tells; `--json` lists them all."""
+
+
+def lines(verdict: Verdict) -> Iterator[str]:
+    """The verdict for people."""
+    for kind, remedy in REMEDIES.items():
+        alike: dict[tuple[Path, str], list[str]] = {}
+        for finding in verdict.findings:
+            if finding.kind == kind:
+                place = Path(finding.file).parent, finding.why
+                alike.setdefault(place, []).append(finding.file)
+        if alike:
+            yield f"{kind} ({remedy}):"
+        for (folder, why), files in alike.items():
+            if len(files) > MANY:
+                yield f"  {folder}/, {len(files)} files: {why}"
+            else:
+                yield from (f"  {file}: {why}" for file in files)
+    if any(finding.why == NOT_ASKED_FOR for finding in verdict.findings):
+        yield "`verify --prune` deletes what the current settings do not ask for."
+    yield from (f"note: {note}" for note in verdict.notes)
+    if verdict.provenance:
+        yield f"{verdict.profile}: provenance {verdict.provenance}, as its pages print it"
+    if verdict.records:
+        where = f"as in commit {verdict.commit[:7]}" if verdict.commit else "not committed"
+        signed = f", signed {verdict.signature}" if verdict.signature else ""
+        yield f"{verdict.profile}: records {verdict.records[:SHORT]}: {where}{signed}"
+    if verdict.findings:
+        yield f"{verdict.profile}: {len(verdict.findings)} findings in {verdict.files} files"
+    else:
+        yield (
+            f"{verdict.profile}: {verdict.files} files are what the records say, and what the"
+            " current settings, code and data ask for"
+        )

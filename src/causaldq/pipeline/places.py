@@ -1,0 +1,28 @@
+"""Where the files are that jobs hand to one another: templates, which `Plan.place` fills in."""
+
+FETCHED = "artifacts/{profile}/fetched/{source}.json"
+STREAMS = "artifacts/{profile}/streams/{source}.npz"
+STREAM_FACTS = "artifacts/{profile}/streams/{source}.json"
+EVENTS = "artifacts/{profile}/streams/{source}.events.npz"
+INJECTED = "artifacts/{profile}/injected/{scenario}.npz"
+GRAPH = "artifacts/{profile}/graphs/{graph}.npz"
+GRAPH_SUMMARY = "artifacts/{profile}/graphs/{graph}.json"
+POSSIBLE_GRAPHS = "artifacts/{profile}/graphs/{source}.possible.npz"
+CHECKPOINT = "artifacts/{profile}/checkpoints/{network}.safetensors"
+CHECKPOINT_FACTS = "artifacts/{profile}/checkpoints/{network}.json"
+CURVE = "artifacts/{profile}/curves/{network}.csv"
+LIMITS = "artifacts/{profile}/limits/{limits}.json"
+RUN = "artifacts/{profile}/runs/{run}.csv"
+CROSSED = "artifacts/{profile}/crossed/{policy}.csv"
+STUDY = "artifacts/{profile}/propagation/{study}.csv"
+STUDY_EXAMPLE = "artifacts/{profile}/propagation/{study}.json"
+
+TABLE = "results/{profile}/tables/{name}.tex"
+TWIN = "results/{profile}/tables/{name}.csv"
+FIGURE = "results/{profile}/figures/{name}.pdf"
+PICTURE = "results/{profile}/figures/{name}.png"
+PAGE = "results/{profile}/notebooks/{name}.html"
+
+PROVENANCE = "results/{profile}/provenance.json"
+
+PUBLISHED = "data/reference/published.csv"

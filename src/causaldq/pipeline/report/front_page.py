@@ -1,0 +1,103 @@
+"""The page that a person reads first: what was measured, what it says, and where to read on."""
+
+import base64
+import json
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from nbconvert.filters.markdown_mistune import markdown2html_mistune
+
+from causaldq.pipeline.config import Config
+from causaldq.pipeline.evaluation.training import verdict
+from causaldq.pipeline.report.catalogue import (
+    Catalogue,
+    catalogue,
+    headline_scenario,
+    training_shown,
+)
+from causaldq.pipeline.report.claims import PROTOCOLS, tally, verdict_words
+from causaldq.pipeline.report.labels import label
+from causaldq.pipeline.report.text import headline
+from causaldq.pipeline.report.tidy import Tidy
+
+TIDY = {
+    "add.csv": "every measured delay, with the published one beside it",
+    "events.csv": "delays on recorded faults",
+    "overall.csv": "methods over all shifts, against the best of the field",
+    "cross.csv": "every policy with every alarm statistic",
+    "training.csv": "where each training ends, and how soon",
+    "graphs.csv": "quality of the causal graphs",
+    "claims.csv": "every claim with its verdict and evidence",
+    "claim_cells.csv": "every cell behind a verdict",
+    "theory.json": "every check of a theorem",
+}
+"""Tidy results that the page links to, if they were made."""
+
+
+def front_page(
+    config: Config, tidy: Tidy, provenance: str, figures: list[Path], notebooks: list[Path],
+    template: Path, *, document: bool,
+) -> str:  # fmt: skip
+    """HTML that needs nothing but itself; links are relative to the folder of results."""
+    shown = catalogue(config)
+    figure = headline_figure(config, shown)
+    picture = next(path for path in figures if path.stem == figure)
+    has_claims = "claims" in tidy.files
+    pages = Environment(
+        loader=FileSystemLoader(template.parent),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return pages.get_template(template.name).render(
+        title=config.report.title,
+        note=config.report.note,
+        profile=config.profile,
+        provenance=provenance,
+        document=document,
+        notebooks=[(path.stem, *opening(path)) for path in notebooks],
+        picture=base64.b64encode(picture.read_bytes()).decode(),
+        scenario=headline_scenario(config),
+        table=_html(headline(tidy.cells(headline_scenario(config)))),
+        claims=_claims(tidy) if has_claims else None,
+        findings=verdict(training_shown(tidy)) if "training" in tidy.files else [],
+        tidy={name: text for name, text in TIDY.items() if Path(name).stem in tidy.files},
+        tables=[table.name for table in shown.tables],
+    )
+
+
+def headline_figure(config: Config, shown: Catalogue) -> str:
+    """The delays of the headline scenario; the first figure if they are not drawn alone."""
+    names = [figure.name for figure in shown.figures]
+    wanted = f"delay_{headline_scenario(config)}"
+    return wanted if wanted in names else names[0]
+
+
+def opening(notebook: Path) -> tuple[str, str]:
+    """A notebook's title and what one learns from it, as its first cell says."""
+    first = "".join(json.loads(notebook.read_text())["cells"][0]["source"])
+    title, learned, *_ = first.split("\n\n")
+    text = " ".join(learned.split()).removeprefix("What you learn here: ")
+    return title.removeprefix("# "), text[0].upper() + text[1:]
+
+
+def _claims(tidy: Tidy) -> dict[str, Any]:
+    measured = tidy.claims[tidy.claims["part"] != "theory"]
+    theory = tidy.claims[tidy.claims["part"] == "theory"]
+    return {
+        "parts": [
+            (f"{len(measured)} claims about measurements", tally(measured["verdict"])),
+            (f"{len(theory)} statements of section 5", tally(theory["verdict"])),
+        ],
+        "protocols": [label(protocol) for protocol in PROTOCOLS],
+        "rows": [
+            (row["claim"], [verdict_words(row, name) for name in PROTOCOLS], verdict_words(row))
+            for _, row in measured[measured["headline"] == 1].iterrows()
+        ],
+    }
+
+
+def _html(markdown: str) -> str:
+    return str(markdown2html_mistune(markdown))

@@ -1,0 +1,104 @@
+"""What speaks for a claim and what against it, and the verdict that follows."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+
+from causaldq.estimates import Error, half_width, sum_of_errors
+
+Outcome = Literal["for", "against", "open", "missing"]
+
+HOLDS, IN_PART, FAILS, UNKNOWN = "holds", "holds in part", "does not hold", "cannot be told"
+VERDICTS = (HOLDS, IN_PART, FAILS, UNKNOWN)
+
+
+@dataclass(frozen=True)
+class Piece:
+    """One thing that was looked at, and whether it speaks for the claim."""
+
+    cell: str
+    outcome: Outcome
+    """`open`: measured, but within noise; `missing`: not measured in this profile."""
+    detail: str
+    protocol: str = ""
+    """Empty where there is none, as for numbers in print."""
+    table: str = ""
+    """Name of its rows in results/<profile>/tables."""
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """All that bears on one claim."""
+
+    pieces: list[Piece]
+    unit: str = "cells"
+    notes: dict[str, str] = field(default_factory=dict)
+    """More to know, by protocol."""
+
+
+@dataclass(frozen=True)
+class Count:
+    """How many pieces speak for a claim, and how many do not."""
+
+    supporting: int
+    against: int
+    open: int
+    missing: int
+
+    @property
+    def measured(self) -> int:
+        return self.supporting + self.against + self.open
+
+    @property
+    def verdict(self) -> str:
+        """Holds if all that was measured speaks for it; fails if something speaks, none for it."""
+        if not self.supporting:
+            return FAILS if self.against else UNKNOWN
+        return HOLDS if self.supporting == self.measured else IN_PART
+
+
+def count(pieces: Iterable[Piece]) -> Count:
+    found = Counter(piece.outcome for piece in pieces)
+    return Count(found["for"], found["against"], found["open"], found["missing"])
+
+
+def of_gain(low: float, high: float, least: float) -> Outcome:
+    """A gain is claimed, and lies between low and high.
+
+    It is there if it is surely above zero, and not there if it is surely below the least
+    one that would matter.
+    """
+    if low > 0:
+        return "for"
+    return "against" if high < least else "open"
+
+
+def of_equality(low: float, high: float, margin: float) -> Outcome:
+    """That two things differ by less than a margin is claimed; so much between low and high."""
+    if -margin < low and high < margin:
+        return "for"
+    return "against" if low > margin or high < -margin else "open"
+
+
+def shortening(
+    first: Mapping[str, Any], second: Mapping[str, Any], confidence: float
+) -> tuple[float, float, float]:
+    """By what share the first delay is shorter than the second, with its interval.
+
+    Errors of the logarithms, as if the two were independent: both ran on the same paths, so
+    that the interval is, if anything, too wide.
+    """
+    log_ratio, error = log_of_ratio(first, second)
+    half = half_width(error, confidence)
+    low, high = (1 - float(np.exp(log_ratio + sign * half)) for sign in (1, -1))
+    return 1 - float(np.exp(log_ratio)), low, high
+
+
+def log_of_ratio(first: Mapping[str, Any], second: Mapping[str, Any]) -> tuple[float, Error]:
+    """Logarithm of the ratio of two delays, and its error."""
+    log_ratio = float(np.log(first["add"] / second["add"]))
+    relative = [Error((row["se"] / row["add"]) ** 2, row["freedom"]) for row in (first, second)]
+    return log_ratio, sum_of_errors(relative)

@@ -1,0 +1,117 @@
+"""Notebooks as pages that need no network: formulas are MathML, which browsers draw themselves."""
+
+import itertools
+import re
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from jinja2 import pass_context
+from jinja2.runtime import Context
+from latex2mathml.converter import convert
+from nbconvert import HTMLExporter
+from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
+
+from causaldq.files import write_text
+from causaldq.pipeline.report.tidy import short_hash
+
+STYLE = (
+    "<style>.jp-OutputArea-child"
+    " { padding-left: var(--jp-cell-prompt-width); box-sizing: border-box; }"
+    " .jp-OutputArea img { max-width: 100%; height: auto; }</style>"
+)
+"""Outputs in line with the text, as the prompts beside them are left out, and within the page."""
+
+TEMPLATE = """{%- extends 'lab/index.html.j2' -%}
+{%- block data_png -%}
+<div class="jp-RenderedImage jp-OutputArea-output">
+<img alt="{{ (output | get_metadata('alt', 'image/png') or '') | escape_html }}"
+ src="data:image/png;base64,{{ output.data['image/png'] }}">
+</div>
+{%- endblock -%}
+"""
+"""The template of nbconvert, which leaves out what a picture says to those who cannot see it."""
+
+
+class FormulaRenderer(IPythonRenderer):
+    """Markdown with LaTeX formulas turned into MathML."""
+
+    def inline_math(self, body: str) -> str:
+        return str(convert(body))
+
+    def block_math(self, body: str) -> str:
+        return str(convert(body, display="block"))
+
+    def multiline_math(self, text: str) -> str:
+        return str(convert(text, display="block"))
+
+
+class PageExporter(HTMLExporter):
+    """HTML without code, prompts or anything to be loaded from elsewhere."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(  # type: ignore[no-untyped-call]
+            exclude_input=True,
+            exclude_output_prompt=True,
+            mathjax_url="",
+            require_js_url="",
+            mermaid_js_url="",
+            **options,
+        )
+        self.raw_template = TEMPLATE
+
+    @pass_context
+    def markdown2html(self, context: Context, source: str) -> str:
+        attachments = context.get("cell", {}).get("attachments", {})
+        renderer = FormulaRenderer(escape=False, attachments=attachments)
+        return str(MarkdownWithMath(renderer=renderer).render(source))
+
+
+FOOTER = (
+    '<footer style="padding: 1rem 2rem; color: #555">Provenance <code>{provenance}</code>: one hash'
+    " over what every job behind these numbers ran, read and made."
+    " <code>python -m causaldq verify {results}</code> computes it anew.</footer>"
+)
+
+
+def run_notebook(notebook: Path, results: Path, provenance: Path, output: Path) -> None:
+    """Execute a notebook on finished results and write the page.
+
+    The same notebook on the same results gives the same bytes.
+    """
+    import papermill
+    from traitlets.config import Config
+
+    with tempfile.TemporaryDirectory() as folder:
+        executed = Path(folder) / "executed.ipynb"
+        # Kernels started side by side can pick the same port: each is spoken to through files
+        # in a folder of its own.
+        own = {"transport": "ipc", "ip": f"{folder}/kernel"}
+        made = papermill.execute_notebook(
+            notebook,
+            executed,
+            parameters={"results": str(results)},
+            progress_bar=False,
+            config=Config({"KernelManager": own}),
+        )
+    name_in_order(made)
+    page, _ = PageExporter().from_notebook_node(made, {"metadata": {"name": notebook.stem}})
+    start, _, end = page.replace("</head>", f"{STYLE}</head>", 1).rpartition("</body>")
+    told = FOOTER.format(provenance=short_hash(provenance), results=results)
+    write_text(output, f"{start}{told}</body>{end}")
+
+
+def name_in_order(notebook: Any) -> None:
+    """Number what is named at random: cells, and tables with styles.
+
+    papermill's cell of parameters and tables that pandas styles get another name each time, and
+    with it the page other bytes.
+    """
+    numbers = itertools.count(1)
+    for number, cell in enumerate(notebook.cells):
+        cell["id"] = f"cell-{number}"
+        for output in cell.get("outputs", []):
+            text = output.get("data", {}).get("text/html", "")
+            for name in re.findall(r'<table id="(T_[0-9a-f]+)"', text):
+                text = re.sub(rf"\b{name}(?![0-9a-f])", f"T_{next(numbers)}", text)
+                output["data"]["text/html"] = text

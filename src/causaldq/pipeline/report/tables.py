@@ -1,0 +1,186 @@
+"""LaTeX tables: measured (standard error), the published number in grey beside it."""
+
+from collections.abc import Iterable
+
+import pandas as pd
+
+from causaldq.methods.registry import is_bound
+from causaldq.pipeline.report.labels import label
+from causaldq.pipeline.report.latex import RULE, bold, grey, heading, latex, line, tabular
+from causaldq.pipeline.sources.tep import FAULTS
+
+TRAINING_CAPTION = (
+    "Training. Reward: the paper's, an episode, counted alike for all agents, mean of the last five"
+    " epochs. Epoch: first at which the reward reaches 95\\% of its own final value. Hits: share of"
+    " the shifted streams among the selected after the change, while exploring and with the frozen"
+    " network. Gain: way from the non-causal agent's final reward to Causal DQ's. Means over"
+    " training seeds with 95\\% $t$ intervals. The networks of the other scenarios are in"
+    " training.csv."
+)
+
+
+def delay_table(rows: pd.DataFrame) -> str:
+    """One scenario: a panel for each protocol, case and noise level; methods by shifts."""
+    deltas = sorted(rows["delta"].unique())
+    shifts = [rf"$\delta={delta:g}$" for delta in deltas]
+    lines = [line(["Method", *shifts, "ARL$_0$", "early"])]
+    for (protocol, setting, sigma), panel in rows.groupby(
+        ["protocol", "setting", "sigma"], sort=False
+    ):
+        noise = rf", $\sigma={sigma:g}$" if len(rows["sigma"].unique()) > 1 else ""
+        title = f"{label(str(protocol))}, {label(str(setting))}{noise}"
+        title = title[0].upper() + title[1:]
+        lines += heading(title, len(deltas) + 3)
+        methods = list(panel["method"].unique())
+        bounds = [m for m in methods if is_bound(m)]
+        lines += _rows(panel, (m for m in methods if m not in bounds), deltas)
+        if bounds:
+            lines.append(rf"\cmidrule(l){{1-{len(deltas) + 3}}}")
+            lines += _rows(panel, bounds, deltas)
+    return tabular("l" + "r" * len(deltas) + "rr", lines)
+
+
+def _rows(panel: pd.DataFrame, methods: Iterable[str], deltas: list[float]) -> list[str]:
+    lines = []
+    for method in methods:
+        rows = panel[panel["method"] == method]
+        by_delta = {row["delta"]: delay_cell(row) for _, row in rows.iterrows()}
+        cells = [by_delta.get(delta, "") for delta in deltas]
+        name = rf"\textit{{{label(method)}}}" if is_bound(method) else label(method)
+        arl0 = _range([_run_length(value) for value in sorted(rows["arl0"])])
+        early = _range([f"{100 * value:.0f}" for value in sorted(rows["false_alarm"])])
+        lines.append(line([name, *cells, arl0, rf"{early}\%"]))
+    return lines
+
+
+def _range(texts: list[str]) -> str:
+    return texts[0] if texts[0] == texts[-1] else f"{texts[0]}--{texts[-1]}"
+
+
+def _run_length(value: float) -> str:
+    return "$\\infty$" if value == float("inf") else f"{value:.0f}"
+
+
+def delay_cell(cell: pd.Series) -> str:
+    """Measured delay, bold if no method is shorter beyond noise; published value in grey."""
+    if pd.isna(cell["add"]):
+        text = "--"
+    else:
+        mean = f"{cell['add']:.1f}"
+        error = "--" if pd.isna(cell["se"]) else f"{cell['se']:.1f}"
+        text = f"{bold(mean, when=cell['among_best'])} ({error})"
+    method, gained = cell["method"], cell["way_to_oracle"]
+    if not (pd.isna(gained) or is_bound(method) or method == "random"):
+        text += rf" {{\tiny {100 * gained:.0f}\%}}"
+    if not pd.isna(cell["published_add"]):
+        text += grey(f"{cell['published_add']:.1f}")
+    return text
+
+
+def size(cell: pd.Series) -> str:
+    """Streams, sensors and shifted streams; a flare shifts what it shifts."""
+    shifted = "" if cell["setting"] == "sfd" else f" and $k={cell['k']}$ shifted streams"
+    return f"$p={cell['p']}$ streams, $m={cell['m']}$ sensors{shifted}"
+
+
+def delay_caption(rows: pd.DataFrame, *, restart: bool) -> str:
+    """A caption that can be read alone."""
+    first = rows.iloc[0]
+    seeds = int(rows["n_seeds"].max())
+    gained = (
+        r" Small percentages: how much of the way from random sensors (0\%) to the oracle set"
+        r" (100\%)."
+        if rows["way_to_oracle"].notna().any()
+        else ""
+    )
+    return (
+        f"Average detection delay with {size(first)};"
+        r" standard errors in parentheses, the paper's numbers in \textcolor{gray}{grey}. Data:"
+        f" {latex(first['source'])}. "
+        f"{first['n_rep']} replications common to all methods, {seeds} training seeds; undetected"
+        " runs count as the horizon, runs with an alarm before the change"
+        f" {'begin anew' if restart else 'are left out'} and are"
+        r" counted under ``early''. ARL$_0$: steps to a false alarm, measured on fresh in-control"
+        " paths. Bold: shortest, or not distinguishable from it (paired tests of the networks at"
+        f" hand, Holm).{gained}"
+        " Bounds, which know where the shift is, stand below the line."
+    )
+
+
+def event_table(rows: pd.DataFrame) -> str:
+    """Methods by recorded events: mean delay, and what false alarms it cost."""
+    events = list(rows["event"].unique())
+    shortest = rows.groupby("event")["delay"].min()
+    titles = [latex(_event_number(event)) for event in events]
+    lines = [line(["Method", *titles, "false", r"ARL$_0$"]), RULE]
+    for method, part in rows.groupby("method", sort=False):
+        by_event = part.set_index("event")
+        texts = [_event_cell(by_event.loc[event], shortest[event]) for event in events]
+        rate = 1000 * part["false_alarms"].sum() / part["in_control_steps"].sum()
+        texts += [f"{rate:.1f}", _run_length(part["arl0"].iloc[0])]
+        lines.append(line([label(str(method)), *texts]))
+    return tabular("l" + r"@{\hspace{7pt}}r" * (len(events) + 2), lines)
+
+
+def event_label(event: str) -> str:
+    """The event's number or name, and what is known of its origin."""
+    number = _event_number(event)
+    known = FAULTS.get(int(number)) if number.isdigit() else None
+    return f"{number}: {known}" if known else event.capitalize()
+
+
+def _event_number(event: str) -> str:
+    return event.removeprefix("fault ")
+
+
+def _event_cell(row: pd.Series, shortest: float) -> str:
+    if row["missed"] == 1:
+        return r"\textcolor{gray}{--}"
+    text = f"{row['delay']:.0f}"
+    text = bold(text, when=row["delay"] == shortest)
+    return text if row["missed"] == 0 else rf"{text}\rlap{{$^*$}}"
+
+
+def event_caption(rows: pd.DataFrame) -> str:
+    """What a picture of recorded events shows."""
+    first = rows.iloc[0]
+    return (
+        f"Recorded faults, $p={first['p']}$ streams, $m={first['m']}$ sensors; data:"
+        f" {latex(first['source'])}. Mean readings from the fault's onset to the alarm over"
+        f" {first['n_rep']} runs that begin at different rows before it; a run without an alarm"
+        " while the recording lasts counts with its whole length. Every method at the limit that"
+        " gives the same run length on blocks of in-control training rows."
+    )
+
+
+def event_table_caption(rows: pd.DataFrame) -> str:
+    """The same, with what only the table has."""
+    labels = [latex(event_label(str(event))) for event in rows["event"].unique()]
+    return (
+        f"{event_caption(rows)} Star: some runs without an alarm; --: all of them. Bold: smallest"
+        " mean, without a test, for the runs share one recording. False: false alarms in 1000"
+        r" steps before the faults; ARL$_0$: run length on rows that no limit has seen. Faults: "
+        + "; ".join(labels)
+        + "."
+    )
+
+
+def training_table(summary: pd.DataFrame) -> str:
+    """Where training ends and how soon, a panel for each scenario and protocol."""
+    lines = [r"Agent & reward & epoch & hits, exploring & hits, frozen & gain \\"]
+    shown = {"final_reward": 0, "epochs_to_95": 1, "final_hit_share": 2, "frozen_hit_share": 2}
+    for (scenario, protocol), part in summary.groupby(["scenario", "protocol"], sort=False):
+        lines += heading(f"{latex(str(scenario))}, {label(str(protocol))}", 6)
+        for _, agent in part.iterrows():
+            gain = agent["share_of_gain"]
+            cells = [_interval(agent, name, digits) for name, digits in shown.items()]
+            cells.append("" if pd.isna(gain) else rf"{100 * gain:.0f}\%")
+            lines.append(line([label(str(agent["method"])), *cells]))
+    return tabular("lrrrrr", lines)
+
+
+def _interval(row: pd.Series, name: str, digits: int) -> str:
+    """Mean and half width of the interval."""
+    mean = f"{row[name]:.{digits}f}"
+    half = row[f"{name}_high"] - row[name]
+    return mean if pd.isna(half) else f"{mean} $\\pm$ {half:.{digits}f}"

@@ -1,0 +1,182 @@
+"""What a check is, and how it comes to its verdict."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import Any, Generic, Literal, TypeVar
+
+import numpy as np
+
+from causaldq.pipeline.theory.mdp import Mdp
+
+Reading = Literal["as printed", "as in the proof", "as used", "corrected"]
+"""`as used`: as the surrounding text or the algorithm takes the statement."""
+Verdict = Literal["holds", "does not hold", "holds in part", "cannot be told"]
+
+TOLERANCE = 1e-9
+"""Slack below minus this is a failure; above it, a strict inequality."""
+
+T = TypeVar("T")
+Example = tuple[str, dict[str, Any]]
+"""A counterexample in words, and its numbers."""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One reading of one statement."""
+
+    id: str
+    place: str
+    statement: str
+    """Short, formulas between dollar signs."""
+    reading: Reading
+    strict: bool = False
+    """The statement says `smaller`, not `at most`."""
+
+
+@dataclass(frozen=True)
+class Check:
+    """What came of trying a statement on many instances."""
+
+    id: str
+    place: str
+    statement: str
+    reading: Reading
+    instances: int
+    """Random instances tried."""
+    satisfied_share: float
+    """Share of them that satisfy it."""
+    sensor_instances: int
+    """Miniatures of the sensor problem tried."""
+    sensor_share: float | None
+    smallest_slack: float
+    """Least of right side minus left side, over all tried; negative where it fails."""
+    verdict: Verdict
+    vacuous: bool
+    """It holds, but so would a bound that says nothing."""
+    looseness: float | None
+    """Median of bound over what it bounds, where that was measured."""
+    counterexample: str | None
+    """The smallest found, with the numbers needed to redo it by hand."""
+    witness: dict[str, Any]
+    """The same numbers, for machines."""
+    note: str
+
+
+@dataclass(frozen=True)
+class Trial(Generic[T]):
+    """Instances of a statement, and how to measure and describe one."""
+
+    slack: Callable[[T], float]
+    """Right side minus left side."""
+    describe: Callable[[T], Example]
+    size: Callable[[T], float]
+    drawn: Sequence[T]
+    """Random ones."""
+    small: Iterable[T] = ()
+    """Simple ones, smallest first: where a counterexample is looked for."""
+    sensors: Sequence[T] = field(default_factory=list)
+
+
+def examine(
+    claim: Claim,
+    trial: Trial[T],
+    note: str,
+    *,
+    in_part: bool = False,
+    vacuous: bool = False,
+    looseness: float | None = None,
+) -> Check:
+    """Try a statement on everything there is; one failure decides.
+
+    `in_part` softens the verdict on a failed statement of which a half, or a class of problems
+    that can be named, stands; the note says which.
+    """
+    drawn = [trial.slack(case) for case in trial.drawn]
+    sensors = [trial.slack(case) for case in trial.sensors]
+    bar = TOLERANCE if claim.strict else -TOLERANCE
+
+    def fails(slack: float) -> bool:
+        return slack <= bar if claim.strict else slack < bar
+
+    found = next((case for case in trial.small if fails(trial.slack(case))), None)
+    if found is None:
+        pairs = chain(
+            zip(trial.drawn, drawn, strict=True), zip(trial.sensors, sensors, strict=True)
+        )
+        failed = [case for case, slack in pairs if fails(slack)]
+        found = min(failed, key=trial.size, default=None)
+    slacks = [*drawn, *sensors]
+    if found is not None:
+        slacks.append(trial.slack(found))
+    text, witness = trial.describe(found) if found is not None else (None, {})
+    verdict: Verdict = "holds"
+    if found is not None:
+        verdict = "holds in part" if in_part else "does not hold"
+    return Check(
+        id=claim.id,
+        place=claim.place,
+        statement=claim.statement,
+        reading=claim.reading,
+        instances=len(drawn),
+        satisfied_share=_share(drawn, fails),
+        sensor_instances=len(sensors),
+        sensor_share=_share(sensors, fails) if sensors else None,
+        smallest_slack=tidy(min(slacks)),
+        verdict=verdict,
+        vacuous=vacuous and found is None,
+        looseness=None if looseness is None else float(f"{looseness:.3g}"),
+        counterexample=text,
+        witness=witness,
+        note=note,
+    )
+
+
+def _share(slacks: list[float], fails: Callable[[float], bool]) -> float:
+    return round(1.0 - sum(map(fails, slacks)) / len(slacks), 4)
+
+
+def tidy(slack: float) -> float:
+    """Six digits, and no rounding noise around 0: the same on every machine."""
+    return 0.0 if abs(slack) < TOLERANCE else float(f"{slack:.6g}")
+
+
+def number(value: float) -> str:
+    """Six digits."""
+    return f"{value:.6g}"
+
+
+def row(values: Any) -> str:
+    """(1, 0.5): numbers in a row."""
+    return "(" + ", ".join(number(float(v)) for v in np.ravel(values)) + ")"
+
+
+def rows(values: Any) -> str:
+    """One row a state."""
+    return "; ".join(row(v) for v in np.atleast_2d(values))
+
+
+def tell(mdp: Mdp) -> Example:
+    """A decision problem in words and numbers."""
+    words = "one state" if mdp.states == 1 else f"{mdp.states} states"
+    text = (
+        f"{words}, {mdp.actions} action{'s' if mdp.actions > 1 else ''}, $r={rows(mdp.reward)}$,"
+        f" $C={rows(mdp.mask)}$"
+    )
+    if mdp.states > 1:
+        flat = mdp.transition.reshape(mdp.size, mdp.states)
+        text += f", transitions by state and action ${rows(flat)}$"
+    text += rf", $\gamma={number(mdp.discount)}$, $\tau={number(mdp.tau)}$"
+    witness = {
+        "transition": mdp.transition.tolist(),
+        "reward": mdp.reward.tolist(),
+        "mask": mdp.mask.astype(int).tolist(),
+        "discount": mdp.discount,
+        "tau": mdp.tau,
+    }
+    return text, witness
+
+
+def outcome(text: str, left: str, left_value: float, right: str, right_value: float) -> str:
+    """A counterexample's text: what was taken, and the two sides it gives."""
+    return f"{text}: ${left}={number(left_value)}$, ${right}={number(right_value)}$."

@@ -1,1 +1,0 @@
-"""Where streams come from: simulated ones here, recorded ones beside them."""

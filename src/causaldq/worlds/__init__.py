@@ -1,0 +1,1 @@
+"""Worlds to try methods on: simulated streams, shifts injected into them, recorded faults."""

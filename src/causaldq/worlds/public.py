@@ -1,0 +1,130 @@
+"""Streams and shifts to try methods on, in a line each."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from causaldq.errors import ConfigError
+from causaldq.models.streams import StreamModel
+from causaldq.seeds import generator
+from causaldq.types import Floats
+from causaldq.worlds.shifts import pattern, shifted_streams
+from causaldq.worlds.simulation import SimulationSource
+from causaldq.worlds.simulation import simulate as simulate_model
+
+
+def simulate(
+    p: int,
+    *,
+    degree: float = 6.0,
+    weights: tuple[float, float] = (0.5, 1.0),
+    rows: int = 500,
+    seed: int = 0,
+) -> StreamModel:
+    """Streams of a linear structural equation model on a random acyclic graph.
+
+    Every stream has variance one, whatever its place in the graph.
+
+    Parameters
+    ----------
+    p : int
+        Streams, at least two.
+    degree : float
+        Expected edges per stream, in and out; 0 for independent streams.
+    weights : (float, float)
+        Smallest and largest size of an edge's weight, before streams are scaled.
+    rows : int
+        In-control rows that are recorded, for whoever estimates something from them.
+    seed : int
+        The same seed gives the same streams.
+
+    Returns
+    -------
+    StreamModel
+        With `names`, `rows` (rows, p), `covariance` (p, p), the true direct `effects` (p, p), and
+        `in_control(n, steps, rng)`, which draws fresh values (n, steps, p).
+
+    Examples
+    --------
+    >>> streams = simulate(10, degree=3, seed=1)
+    >>> streams.covariance.shape
+    (10, 10)
+    >>> streams.in_control(4, 25, np.random.default_rng(0)).shape
+    (4, 25, 10)
+    """
+    if p < 2 or rows < 2:
+        raise ConfigError(f"p = {p} streams and {rows} rows: give at least two of each")
+    low, high = weights
+    if degree < 0 or not 0 < low <= high:
+        raise ConfigError(
+            f"degree {degree}, weights {weights}: give 0 or more, and 0 < low <= high"
+        )
+    rng = generator(seed, "simulate", p)
+    if degree == 0:
+        names = tuple(f"x{i + 1}" for i in range(p))
+        drawn = rng.standard_normal((rows, p))
+        return StreamModel(names, drawn, np.eye(p), np.zeros((p, p)))
+    settings = SimulationSource(
+        p=p, expected_degree=float(degree), weight_low=low, weight_high=high, rows=max(rows, 10)
+    )
+    return simulate_model(settings, rng)
+
+
+@dataclass(frozen=True)
+class Shift:
+    """A change of the streams' means.
+
+    Parameters
+    ----------
+    size : float
+        How far a mean moves, in standard deviations of its stream.
+    streams : int or sequence of (int or str)
+        How many streams shift, drawn anew for every replication; or which ones, by number or name.
+    signs : {"same", "alternating", "random"}
+        Directions of the shifts: all up, up and down in turn, or drawn.
+    propagate : bool
+        Whether what begins at these streams propagates downstream along the true graph.
+
+    Examples
+    --------
+    >>> Shift(1.0, streams=["x2"]).means(simulate(4, degree=0), 1, np.random.default_rng(0))
+    array([[0., 1., 0., 0.]])
+    """
+
+    size: float = 1.0
+    streams: int | Sequence[int | str] = 1
+    signs: Literal["same", "alternating", "random"] = "same"
+    propagate: bool = False
+
+    def shifted(self, model: StreamModel, n: int, rng: np.random.Generator) -> Floats:
+        """Sign of each stream's own shift (n, p); zero where it does not begin."""
+        if isinstance(self.streams, int):
+            if not 1 <= self.streams <= model.p:
+                raise ConfigError(
+                    f"{self.streams} shifted streams of {model.p}; give 1 to {model.p}"
+                )
+            mask = shifted_streams("fair", n, self.streams, np.arange(model.p), rng)
+        else:
+            mask = np.zeros((n, model.p), dtype=bool)
+            mask[:, [_place(stream, model) for stream in self.streams]] = True
+        if self.signs == "random":
+            return np.asarray(mask * rng.choice([-1.0, 1.0], mask.shape), np.float64)
+        return pattern("case_a" if self.signs == "same" else "case_b", mask)
+
+    def means(self, model: StreamModel, n: int, rng: np.random.Generator) -> Floats:
+        """Means after the change, (n, p), one row per replication."""
+        deviation = np.sqrt(np.diag(model.covariance))
+        own = self.size * self.shifted(model, n, rng) * deviation
+        return np.asarray(own @ model.total_effects() if self.propagate else own, np.float64)
+
+
+def _place(stream: int | str, model: StreamModel) -> int:
+    if isinstance(stream, str):
+        if stream not in model.names:
+            raise ConfigError(f"there is no stream {stream!r}; there are {', '.join(model.names)}")
+        return model.names.index(stream)
+    if not 0 <= stream < model.p:
+        raise ConfigError(f"there is no stream {stream}; give 0 to {model.p - 1}, or names")
+    return stream

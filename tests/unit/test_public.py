@@ -1,0 +1,174 @@
+"""What the library offers: every public name explained, with an example that runs."""
+
+import doctest
+import inspect
+import sys
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import causaldq
+from causaldq import Shift, calibrate, check_method, evaluate, method_names, simulate
+from causaldq.contract import ContractError
+from causaldq.errors import CausalDQError, ConfigError
+from causaldq.methods.base import Method, State, top
+from causaldq.methods.greedy import Greedy
+
+HOMES = sorted(
+    {
+        *(causaldq._HOMES[name] or f"causaldq.{name}" for name in causaldq.__all__),
+        "causaldq",
+        "causaldq.watch",
+    }
+)
+
+
+@pytest.mark.parametrize("module", HOMES)
+def test_the_examples_do_what_they_say(module: str) -> None:
+    failed, tried = doctest.testmod(
+        import_module(module), optionflags=doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
+    )
+    assert tried > 0
+    assert failed == 0
+
+
+@pytest.mark.parametrize("name", causaldq.__all__)
+def test_every_public_name_is_explained_with_an_example(name: str) -> None:
+    found: Any = getattr(causaldq, name)
+    text = inspect.getdoc(found) or ""
+    assert "Examples\n--------\n" in text
+    if inspect.isfunction(found):
+        given = [p for p in inspect.signature(found).parameters if p != "progress"]
+        for parameter in given:
+            assert parameter in text, f"{name} does not explain {parameter}"
+
+
+def test_what_is_not_public_is_not_there() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'Monitr'"):
+        causaldq.Monitr  # noqa: B018
+    assert set(causaldq.__all__) == set(causaldq._HOMES)
+    assert set(causaldq.__all__) <= set(dir(causaldq))
+
+
+@pytest.mark.parametrize("name", method_names())
+def test_every_method_keeps_to_the_contract(name: str) -> None:
+    check_method(name)
+    check_method(name, p=5, sensors=5)
+    check_method(name, p=4, sensors=1)
+
+
+class Peeks(Greedy):
+    """Looks at values that were not read, through the paths of its test."""
+
+    def observe(self, state: Any, streams: Any, values: Any, rng: Any) -> Any:
+        where = sys._getframe(1).f_locals
+        hidden = where["paths"][:, where["t"]] if "paths" in where else 0 * values
+        return super().observe(state, streams, values + 0 * values + 1e-3 * hidden.sum(), rng)
+
+
+class Twice(Greedy):
+    def choose(self, state: Any, rng: Any) -> Any:
+        return np.zeros((len(state.contributions), self.problem.m), dtype=np.int64)
+
+
+class Forgets(Greedy):
+    """Draws from a source of its own."""
+
+    def choose(self, state: Any, rng: Any) -> Any:
+        return top(state.contributions, self.problem.m, np.random.default_rng())
+
+
+class Shares(Greedy):
+    """Lets runs side by side touch each other."""
+
+    def statistic(self, state: Any) -> Any:
+        return super().statistic(state) + state.contributions.mean()
+
+
+class Stumbles(Greedy):
+    """Wants every reading."""
+
+    def observe(self, state: Any, streams: Any, values: Any, rng: Any) -> Any:
+        if streams.shape[1] < self.problem.m:
+            values = np.full_like(values, np.nan)
+        return super().observe(state, streams, values, rng)
+
+
+@pytest.mark.parametrize(
+    ("method", "words"),
+    [
+        (Peeks, "not read changes"),
+        (Twice, "a stream twice"),
+        (Forgets, "another course"),
+        (Shares, "keeps? |changes the statistic"),
+        (Stumbles, "NaN after"),
+    ],
+)
+def test_a_method_that_breaks_the_contract_is_told_how(method: type, words: str) -> None:
+    with pytest.raises(ContractError, match=words):
+        check_method(method)
+
+
+def test_a_method_of_ones_own_against_ours() -> None:
+    """All get the same false alarms, and who reads at random is later."""
+    streams = simulate(8, degree=2, seed=3)
+
+    class Own(Greedy):
+        pass
+
+    table = evaluate(
+        {"own": Own, "ours": "greedy", "random": "random"}, streams, 2, [Shift(1.5, streams=2)],
+        arl0=50, replications=200, paths=400,
+    ).set_index("method")  # fmt: skip
+    assert table.loc["own", "delay"] == table.loc["ours", "delay"]
+    assert table.loc["ours", "high"] < table.loc["random", "low"]
+    # Limits and their checks have a relative error of some 6% each where run lengths vary a little
+    # more than an exponential law's: 30% is beyond 3 standard errors of their ratio.
+    assert table["reached"].between(35, 65).all()
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: simulate(1), "at least two"),
+        (lambda: simulate(5, degree=-1), "0 or more"),
+        (lambda: simulate(5, weights=(2.0, 1.0)), "low <= high"),
+        (lambda: calibrate("greedy", simulate(5), 6), "6 sensors for 5 streams"),
+        (lambda: calibrate("greedy", simulate(5), 2, arl0=0), "arl0 is 0"),
+        (lambda: calibrate("gredy", simulate(5), 2), "did you mean greedy"),
+        (lambda: evaluate([], simulate(5), 2, []), "one shift"),
+        (lambda: evaluate(["greedy", "greedy"], simulate(5), 2, [Shift()]), "same name"),
+        (lambda: evaluate(["greedy"], simulate(5), 2, [Shift(1, streams=6)]), "1 to 5"),
+        (lambda: evaluate(["greedy"], simulate(5), 2, [Shift(1, streams=["y"])]), "no stream 'y'"),
+        (lambda: evaluate(["greedy"], simulate(5), 2, [Shift(1, streams=[9])]), "no stream 9"),
+        (lambda: causaldq.Problem(np.ones((2, 3)), 1), "square"),
+        (lambda: causaldq.Problem(np.full((2, 2), np.nan), 1), "finite"),
+        (lambda: causaldq.Problem(np.eye(2), 1, graphs=np.zeros((1, 3, 3), bool)), "graphs"),
+    ],
+)
+def test_what_is_wrong_is_said(call: Any, words: str) -> None:
+    with pytest.raises(CausalDQError, match=words):
+        call()
+
+
+def test_a_shift_that_propagates_moves_what_lies_downstream() -> None:
+    streams = simulate(6, degree=4, seed=2)
+    rng = np.random.default_rng(0)
+    root = int(np.argmax((streams.effects != 0).sum(axis=1)))
+    means = Shift(2.0, streams=[root], propagate=True).means(streams, 1, rng)[0]
+    np.testing.assert_allclose(means, 2.0 * streams.total_effects()[root])
+    alone = Shift(2.0, streams=[root]).means(streams, 1, rng)[0]
+    assert np.flatnonzero(alone).tolist() == [root]
+    up_and_down = Shift(1.0, streams=4, signs="alternating").means(streams, 50, rng)
+    assert (np.abs(up_and_down).sum(axis=1) == 4).all()
+    assert (up_and_down.sum(axis=1) == 0).all()
+
+
+def test_the_package_is_typed() -> None:
+    assert (Path(causaldq.__file__).parent / "py.typed").is_file()
+    assert issubclass(ConfigError, CausalDQError)
+    assert issubclass(State, object)
+    assert Method.__abstractmethods__ >= {"start", "choose", "observe", "statistic"}
