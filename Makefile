@@ -5,6 +5,8 @@ SHELL := /bin/bash
 CONFIG ?= quick
 # Empty: the newest that will do. Any Python can start the installer, which chooses.
 PYTHON ?=
+# Without bytecode every start of Snakemake, pandas or torch compiles them again: seconds each time.
+unexport PYTHONDONTWRITEBYTECODE
 STARTER := $(firstword $(shell command -v $(PYTHON) python3 python3.13 python3.12 python3.11))
 BIN := .venv/bin
 LATEX_PACKAGES := texlive-latex-base texlive-latex-recommended texlive-latex-extra latexmk

@@ -1,6 +1,8 @@
 """The code hash: blind to comments, sensitive to everything that runs."""
 
+import ast
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -10,19 +12,19 @@ from causaldq.pipeline.lineage.known_code import PLACE, known_hash
 
 
 @pytest.fixture
-def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A copy of the package that may be edited."""
     copy = tmp_path / "causaldq"
     shutil.copytree(code.PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__"))
     monkeypatch.setattr(code, "PACKAGE", copy)
-    return copy
+    code.forget()
+    yield copy
+    code.forget()
 
 
 def hash_after(package: Path, module: str, old: str, new: str, entry: str) -> tuple[str, str]:
     def fresh() -> str:
-        code.executed.cache_clear()
-        code.imported.cache_clear()
-        code._hash.cache_clear()
+        code.forget()
         return code.code_hash(package / entry)
 
     before = fresh()
@@ -120,8 +122,7 @@ def test_jobs_with_a_share_of_the_settings_do_not_depend_on_all_of_them(
 
 def test_a_job_runs_the_code_of_its_own_source_only(package: Path) -> None:
     def hashes() -> dict[str, str]:
-        for part in (code.executed, code.imported, code._hash):
-            part.cache_clear()
+        code.forget()
         script = package / "pipeline/jobs/prepare.py"
         return {kind: code.job_hash(script, {"wanted": {"kind": kind}}) for kind in ("tep", "own")}
 
@@ -138,8 +139,7 @@ def test_a_job_runs_the_code_of_its_own_source_only(package: Path) -> None:
 
 def test_a_job_runs_the_code_of_its_own_method_only(package: Path) -> None:
     def hashes() -> dict[str, str]:
-        for part in (code.executed, code.imported, code._hash):
-            part.cache_clear()
+        code.forget()
         jobs = {name: {"method": name} for name in ("greedy", "tssrp", "tras", "causal_dq")}
         jobs["several"] = {"runs": [{"method": "greedy"}, {"method": "tssrp"}]}
         script = package / "pipeline/jobs/calibrate.py"
@@ -166,8 +166,7 @@ def test_a_remembered_hash_is_the_one_of_the_code_at_hand(package: Path, tmp_pat
     script, settings = package / "pipeline/jobs/calibrate.py", {"method": "greedy"}
 
     def fresh() -> str:
-        for part in (code.executed, code.imported, code._hash):
-            part.cache_clear()
+        code.forget()
         return code.job_hash(script, settings)
 
     (tmp_path / PLACE.parent).mkdir()
@@ -199,3 +198,20 @@ def test_where_snakemake_keeps_no_notes_none_are_left(package: Path, tmp_path: P
     script = package / "pipeline/jobs/inject.py"
     assert known_hash(tmp_path, script, None) == code.job_hash(script, None)
     assert not (tmp_path / PLACE.parent).exists()
+
+
+def test_the_hash_is_blind_to_fields_that_a_newer_python_adds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Python 3.12 gave functions and classes an empty list of type parameters."""
+    file = tmp_path / "step.py"
+    file.write_text("class A:\n    def f(self, x=None, *, y):\n        return {**x, None: y}\n")
+    before = code.executed(file)
+    code.forget()
+    newer = (*(f for f in ast.FunctionDef._fields if f != "type_params"), "type_params")
+    monkeypatch.setattr(ast.FunctionDef, "_fields", newer)
+    monkeypatch.setattr(ast.FunctionDef, "type_params", [], raising=False)
+    assert code.executed(file) == before
+    code.forget()
+    file.write_text(file.read_text().replace("x=None", "x=0"))
+    assert code.executed(file) != before

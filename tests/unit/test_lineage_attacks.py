@@ -363,8 +363,7 @@ def test_code_that_was_not_committed_is_believed_while_it_is_here(committed: Pat
     write_record(committed, "ci", record.model_copy(update={"code": changed}))
     assert doubts(committed) == []
     script.write_text("EXTRA = 2\n")
-    for part in (code.executed, code.imported, code._hash):
-        part.cache_clear()
+    code.forget()
     (doubt,) = doubts(committed)
     assert "it ran other code than that here, which was not committed" in doubt
 
@@ -492,8 +491,7 @@ def test_code_of_a_commit_that_was_never_merged_is_not_run(committed: Path) -> N
     stranger = git(committed, "rev-parse", "stash@{0}")
     changed = record.code.model_copy(update={"commit": stranger, "hash": hash_then})
     write_record(committed, "ci", record.model_copy(update={"code": changed}))
-    for part in (code.executed, code.imported, code._hash):
-        part.cache_clear()
+    code.forget()
     with pytest.raises(ReplayError, match="has the code that made it"):
         replayed(committed)
     assert not (committed.parent / "outside/stolen").exists()

@@ -27,8 +27,7 @@ def git(folder: Path, *words: str) -> str:
 
 
 def forget_code() -> None:
-    for part in (code.executed, code.imported, code._hash):
-        part.cache_clear()
+    code.forget()
 
 
 @pytest.fixture

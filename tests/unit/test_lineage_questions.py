@@ -119,8 +119,7 @@ def test_another_setting_makes_exactly_its_jobs_stale_and_is_named(run: Path) ->
 
 
 def forget_code() -> None:
-    for part in (code.executed, code.imported, code._hash):
-        part.cache_clear()
+    code.forget()
 
 
 def test_other_code_makes_its_jobs_stale_and_a_comment_does_not(run: Path) -> None:

@@ -80,33 +80,59 @@ def reachable(*entries: Path) -> list[Path]:
     return sorted(found)
 
 
-@cache
 def executed(path: Path) -> str:
-    """The syntax tree of a file as text, without docstrings and what a step does not run."""
-    return ast.dump(_tree(path))
+    """What a file executes, as text: its syntax without docstrings and what a step does not run.
+
+    Written out here, so that it is the same text under every Python that can run the code:
+    `ast.dump` is not.
+    """
+    return _read(path)[0]
 
 
 @cache
 def imported(path: Path) -> tuple[Path, ...]:
     """Files of this package that a file imports, wherever in it the import stands."""
-    names: set[str] = set()
-    for node in ast.walk(_tree(path)):
-        if isinstance(node, ast.Import):
-            names |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
-    return tuple(sorted({file for name in names for file in _files(name)}))
+    return tuple(sorted({file for name in _read(path)[1] for file in _files(name)}))
 
 
-def _tree(path: Path) -> ast.Module:
+@cache
+def _read(path: Path) -> tuple[str, frozenset[str]]:
+    """What a file executes, and the names of what it imports."""
     tree = ast.parse(path.read_text())
     if path.is_relative_to(PACKAGE / JOBS):
         tree.body = [node for node in tree.body if not _plans(node)]
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-            kept = [part for part in node.body if not (_is_text(part) or _is_for_checkers(part))]
-            node.body = kept or [ast.Pass()]
-    return tree
+    text: list[str] = []
+    names: set[str] = set()
+    _write(tree, text, names)
+    return " ".join(text), frozenset(names)
+
+
+def _write(node: ast.AST, text: list[str], names: set[str]) -> None:
+    """Add what a node says to the text, and what it imports to the names."""
+    if isinstance(node, ast.Import):
+        names |= {alias.name for alias in node.names}
+    elif isinstance(node, ast.ImportFrom) and node.module:
+        names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+    elif isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+        node.body = [part for part in node.body if not (_is_text(part) or _is_for_checkers(part))]
+    text += ("(", type(node).__name__)
+    for field in node._fields:
+        value = getattr(node, field, None)
+        if value is None or value == [] or field == "ctx":
+            continue
+        text.append(field)
+        for part in value if isinstance(value, list) else (value,):
+            if isinstance(part, ast.AST):
+                _write(part, text, names)
+            else:
+                text.append(repr(part))
+    text.append(")")
+
+
+def forget() -> None:
+    """Read files again when they are asked for next."""
+    for remembered in (_hash, imported, _read, _files):
+        remembered.cache_clear()
 
 
 def _is_text(node: ast.stmt) -> bool:
@@ -136,6 +162,7 @@ def _plans(node: ast.stmt) -> bool:
     )
 
 
+@cache
 def _files(name: str) -> list[Path]:
     """The file of a module, and of the packages it lies in."""
     parts = name.split(".")
