@@ -111,7 +111,7 @@ def test_a_job_leaves_a_record_of_what_it_read_and_made(project: Path) -> None:
         "artifacts/ci/out/one.csv": (sha256_of_text("in,hidden"), 9)
     }
     assert record.code.lock == sha256_of_text("numpy==1\n")
-    assert 0 < record.seconds < 60
+    assert record.seconds > 0
     assert record.resources.cpu_seconds > 0
     assert record.resources.peak_memory_bytes > 1e6
     assert {"cpu", "threads", "python", "numpy", "torch"} <= set(record.host)

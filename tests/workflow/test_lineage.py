@@ -284,7 +284,7 @@ def test_a_killed_repro_is_completed_by_the_next(
     second = call(folder, "dvc", "repro", check=False)
     third = snakemake(folder, "-j1", *CI, check=False)
     os.killpg(run.pid, signal.SIGKILL)
-    run.wait(60)
+    run.wait()
     assert second.returncode != 0
     assert re.search("is busy|another run is at work|acquire lock", second.stdout)
     assert third.returncode != 0

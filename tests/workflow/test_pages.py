@@ -30,7 +30,7 @@ LOOK = """(async () => {
 WALK = """(async () => {
   const wait = () => new Promise((done) => setTimeout(done, 50));
   const until = async (found) => {
-    for (let n = 0; n < 100 && !found(); n++) await wait();
+    for (let n = 0; n < 6000 && !found(); n++) await wait();
     return found();
   };
   const link = (text) => [...document.querySelectorAll('nav li a')]

@@ -44,14 +44,10 @@ def dry_run(folder: Path, *settings: str) -> dict[str, int]:
     return jobs(snakemake(folder, "-n", "--config", "profile=ci", *settings).stdout)
 
 
-def wait_until(
-    happened: Callable[[], bool], run: subprocess.Popen[bytes], seconds: float = 120
-) -> None:
-    """Wait for something that a run does on its way."""
-    deadline = time.monotonic() + seconds
+def wait_until(happened: Callable[[], bool], run: subprocess.Popen[bytes]) -> None:
+    """Wait for something that a run does on its way, however slow the machine is."""
     while not happened():
         assert run.poll() is None, "the run ended before it could be disturbed"
-        assert time.monotonic() < deadline, "the run did not get so far in time"
         time.sleep(0.02)
 
 
@@ -139,7 +135,7 @@ def test_a_killed_run_goes_on_to_the_same_bytes(
     checkpoints = folder / "artifacts/ci/checkpoints"
     wait_until(lambda: any(checkpoints.glob("*.partial.safetensors")), run)
     os.killpg(run.pid, how)
-    run.wait(300)
+    run.wait()
     done = snakemake(folder, "-j2", *WITHOUT_PAGES)
     assert "simulate" not in jobs(done.stdout), "what was finished is not done again"
     assert differences(folder, finished) == []
@@ -164,7 +160,7 @@ def test_a_second_run_in_the_same_folder_is_refused(copy_of_finished: Path) -> N
         second = snakemake(copy_of_finished, "-j1", *again, check=False)
     finally:
         os.killpg(first.pid, signal.SIGCONT)
-        first.wait(300)
+        first.wait()
     assert second.returncode != 0
     assert "another run is at work in this folder" in second.stdout
     assert first.returncode == 0
