@@ -11,6 +11,7 @@ LABELS = {
     "asmp": "ASMP",
     "cmab": "CMAB",
     "tras": "TRAS",
+    "bsscd": "BSSCD",
     "cusum": "CUSUM, all known",
     "bayes_posterior": "Bayes posterior",
     "causal_dq_eq": "Causal DQ, any place",

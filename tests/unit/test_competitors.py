@@ -1,0 +1,137 @@
+"""Competitors that use the covariance or a modern index, against slow versions from their text."""
+
+from math import exp, log, sqrt
+
+import numpy as np
+import pytest
+from made import Recorder, a_covariance, a_problem, assert_largest, made, paths_of
+from scipy.integrate import quad
+from scipy.stats import norm
+
+from causaldq.run import step
+
+
+def correlation_of(covariance: np.ndarray) -> list[list[float]]:
+    p = len(covariance)
+    deviation = [float(covariance[i, i]) ** 0.5 for i in range(p)]
+    return [
+        [float(covariance[i, j]) / deviation[i] / deviation[j] for j in range(p)] for i in range(p)
+    ]
+
+
+def standardised(covariance: np.ndarray, row: np.ndarray, streams: np.ndarray) -> dict[int, float]:
+    return {int(i): float(row[i]) / float(covariance[i, i]) ** 0.5 for i in streams}
+
+
+def inverse_of(matrix: list[list[float]], read: list[int]) -> list[list[float]]:
+    return np.linalg.inv(np.array([[matrix[i][j] for j in read] for i in read])).tolist()
+
+
+# --- BSSCD -----------------------------------------------------------------------------
+
+
+class SlowBsscd:
+    """One replication; the evidence is rebuilt at every step from the whole history."""
+
+    def __init__(
+        self, covariance: np.ndarray, share: float, slab: float, decay: float, sweeps: int
+    ) -> None:
+        self.p, self.correlation = len(covariance), correlation_of(covariance)
+        self.share, self.slab, self.decay, self.sweeps = share, slab, decay, sweeps
+        self.history: list[dict[int, float]] = []
+        self.chance = [share] * self.p
+        self.mean = [0.0] * self.p
+        self.variance = [slab] * self.p
+        self.h = [0.0] * self.p
+        self.j = [[0.0] * self.p for _ in range(self.p)]
+
+    def read(self, values: dict[int, float]) -> None:
+        self.history.append(values)
+        self.h = [0.0] * self.p
+        self.j = [[0.0] * self.p for _ in range(self.p)]
+        for age, seen in enumerate(reversed(self.history)):
+            streams = list(seen)
+            inverse = inverse_of(self.correlation, streams)
+            for a, i in enumerate(streams):
+                for b, k in enumerate(streams):
+                    self.h[i] += (1 - self.decay) ** age * inverse[a][b] * seen[k]
+                    self.j[i][k] += (1 - self.decay) ** age * inverse[a][b]
+        for _ in range(self.sweeps):
+            for i in range(self.p):
+                self.variance[i] = 1 / (self.j[i][i] + 1 / self.slab)
+                self.mean[i] = self.variance[i] * self.rest(i)
+                odds = self.share / (1 - self.share) * sqrt(self.variance[i] / self.slab)
+                odds *= exp(self.mean[i] ** 2 / (2 * self.variance[i]))
+                self.chance[i] = odds / (1 + odds)
+
+    def rest(self, i: int) -> float:
+        others = [k for k in range(self.p) if k != i]
+        return self.h[i] - sum(self.j[i][k] * self.chance[k] * self.mean[k] for k in others)
+
+    def log_factor(self) -> float:
+        total = 0.0
+        for i in range(self.p):
+            g, own, mean, variance = self.rest(i), self.j[i][i], self.mean[i], self.variance[i]
+            # exp(g w - own w^2 / 2) times the density of w is normal, up to a factor
+            precision = 1 / variance + own
+            centre = (mean / variance + g) / precision
+            ratio = exp(precision * centre**2 / 2 - mean**2 / (2 * variance))
+            ratio /= sqrt(precision * variance)
+            total += log(1 - self.chance[i] + self.chance[i] * ratio)
+            for k in range(self.p):
+                if k != i:
+                    shifts = self.chance[i] * self.mean[i] * self.chance[k] * self.mean[k]
+                    total += self.j[i][k] * shifts / 2
+        return total
+
+
+@pytest.mark.parametrize("independent", [True, False])
+def test_bsscd_follows_its_definition(independent: bool) -> None:
+    p, m, n, steps = 5, 2, 6, 25
+    changed = {"share": 0.2, "slab": 0.7, "decay": 0.08, "sweeps": 2}
+    covariance = np.diag([1.0, 0.5, 2.0, 1.5, 0.8]) if independent else a_covariance(p)
+    method, rng = made("bsscd", a_problem(covariance, m), **changed), Recorder(1)
+    paths = paths_of(covariance, n, steps, 2)
+    state = method.start(n, None, rng)
+    slow = [SlowBsscd(covariance, **changed) for _ in range(n)]  # type: ignore[arg-type]
+    for t in range(steps):
+        state, streams, value = step(method, state, paths[:, t], rng)
+        uniforms, normals = rng.uniforms[2 * t], rng.normals[t]
+        for row, one in enumerate(slow):
+            drawn = [
+                abs(one.mean[i] + sqrt(one.variance[i]) * float(normals[row, i]))
+                if float(uniforms[row, i]) < one.chance[i]
+                else 0.0
+                for i in range(p)
+            ]
+            assert_largest(drawn, streams[row])
+            one.read(standardised(covariance, paths[row, t], streams[row]))
+            assert value[row] == pytest.approx(one.log_factor(), rel=1e-7, abs=1e-9)
+
+
+def test_bsscd_is_exact_where_streams_are_independent() -> None:
+    """Posterior and Bayes factor by quadrature, from the prior and the density of the values."""
+    share, slab, keep = 0.15, 0.8, 0.9
+    changed = {"share": share, "slab": slab, "decay": 1 - keep}
+    method, rng = made("bsscd", a_problem(np.eye(2), 2), **changed), np.random.default_rng(0)
+    values = np.array([[1.4, -0.2], [0.9, 0.3], [2.0, -1.0]])
+    state = method.start(1, None, rng)
+    for row in values:
+        state = method.observe(state, np.array([[0, 1]]), row[None], rng)
+    expected = 0.0
+    for i in range(2):
+        x = values[::-1, i]
+
+        def ratio(w: float, x: np.ndarray = x) -> float:
+            logs = norm.logpdf(x, w) - norm.logpdf(x)
+            return exp(float(keep ** np.arange(3) @ logs))
+
+        def over_slab(power: int, ratio=ratio) -> float:  # type: ignore[no-untyped-def]
+            density = norm(0, sqrt(slab)).pdf
+            return float(quad(lambda w: density(w) * ratio(w) ** power, -12, 12)[0])
+
+        evidence = 1 - share + share * over_slab(1)
+        chance = share * over_slab(1) / evidence
+        assert 1 / (1 + exp(-state.logit[0, i])) == pytest.approx(chance, rel=1e-7)
+        expected += log((1 - share + share * over_slab(2)) / evidence)
+    assert method.statistic(state)[0] == pytest.approx(expected, rel=1e-6)
