@@ -26,6 +26,7 @@ DEFAULTS: dict[str, Any] = yaml.safe_load(
 FAMILIES = {
     **dict.fromkeys(("causal_dq_eq", "non_causal_eq"), "bayes_posterior"),
     "causal_sr_no_graph": "causal_sr",
+    "cds": "tras",
 }
 
 

@@ -8,7 +8,7 @@ from made import Recorder, a_covariance, a_problem, assert_largest, made, paths_
 from scipy.integrate import quad
 from scipy.stats import norm
 
-from causaldq.run import step
+from causaldq.run import statistics, step
 
 
 def correlation_of(covariance: np.ndarray) -> list[list[float]]:
@@ -135,3 +135,60 @@ def test_bsscd_is_exact_where_streams_are_independent() -> None:
         assert 1 / (1 + exp(-state.logit[0, i])) == pytest.approx(chance, rel=1e-7)
         expected += log((1 - share + share * over_slab(2)) / evidence)
     assert method.statistic(state)[0] == pytest.approx(expected, rel=1e-6)
+
+
+# --- CDS -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("summed", [None, 1])
+def test_cds_follows_its_recursion(summed: int | None) -> None:
+    p, m, n, steps, u, credit = 6, 2, 4, 40, 1.2, 0.07
+    covariance = a_covariance(p)
+    correlation = correlation_of(covariance)
+    changed = {"shift": u, "compensation": credit, "summed_streams": summed}
+    method, rng = made("cds", a_problem(covariance, m), **changed), np.random.default_rng(1)
+    paths = paths_of(covariance, n, steps, 2)
+    state = method.start(n, None, rng)
+    up = [[0.0] * p for _ in range(n)]
+    down = [[0.0] * p for _ in range(n)]
+    for t in range(steps):
+        before = [[max(a, b) for a, b in zip(*w, strict=True)] for w in zip(up, down, strict=True)]
+        state, streams, value = step(method, state, paths[:, t], rng)
+        for row in range(n):
+            assert_largest(before[row], streams[row])
+            read = standardised(covariance, paths[row, t], streams[row])
+            names = list(read)
+            inverse = inverse_of(correlation, names)
+            for k in range(p):
+                expected, known = 0.0, 0.0
+                for a, i in enumerate(names):
+                    for b, j in enumerate(names):
+                        expected += correlation[k][i] * inverse[a][b] * read[j]
+                        known += correlation[k][i] * inverse[a][b] * correlation[j][k]
+                gain, allowance = u * expected, u * u * known / 2
+                unknown = 0.0 if k in read else 1 - known
+                up[row][k] = max(0.0, up[row][k] + gain - allowance) + credit * sqrt(unknown)
+                down[row][k] = max(0.0, down[row][k] - gain - allowance) + credit * sqrt(unknown)
+            larger = sorted(max(a, b) for a, b in zip(up[row], down[row], strict=True))
+            assert value[row] == pytest.approx(sum(larger[-(summed or m) :]), abs=1e-6)
+
+
+def test_cds_is_tras_where_streams_are_independent() -> None:
+    covariance = np.diag([1.0, 0.5, 2.0, 1.5, 0.8])
+    problem, paths = a_problem(covariance, 2), paths_of(covariance, 5, 60, 3)
+    by_name = {
+        name: statistics(made(name, problem), paths, None, np.random.default_rng(4))
+        for name in ("cds", "tras")
+    }
+    np.testing.assert_allclose(by_name["cds"], by_name["tras"], rtol=1e-9)
+
+
+def test_cds_infers_a_stream_that_another_repeats() -> None:
+    """Two equal streams, of which one is read: both rise alike, and no credit is due."""
+    covariance = np.eye(3)
+    covariance[0, 1] = covariance[1, 0] = 1.0
+    method, rng = made("cds", a_problem(covariance, 1)), np.random.default_rng(0)
+    state = method.observe(method.start(1, None, rng), np.array([[0]]), np.array([[3.0]]), rng)
+    assert state.upward[0, 1] == pytest.approx(state.upward[0, 0], abs=1e-4)
+    assert state.upward[0, 0] == pytest.approx(1.5 * 3.0 - 1.5**2 / 2)
+    assert state.upward[0, 2] == pytest.approx(0.05)

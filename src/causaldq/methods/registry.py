@@ -17,6 +17,7 @@ NAMES = (
     "cmab",
     "tras",
     "bsscd",
+    "cds",
     "bayes_posterior",
     "causal_dq_eq",
     "non_causal_eq",
@@ -32,7 +33,7 @@ NAMES = (
 AGENTS = ("causal_dq", "non_causal", "sdq")
 """The paper's learned methods, trained for one problem each by `causaldq.learn`."""
 
-FIELD = ("greedy", "tssrp", "asmp", "tras", "cmab", "bsscd")
+FIELD = ("greedy", "tssrp", "asmp", "tras", "cmab", "bsscd", "cds")
 """Methods of others, whose best is to be beaten."""
 
 

@@ -12,6 +12,7 @@ LABELS = {
     "cmab": "CMAB",
     "tras": "TRAS",
     "bsscd": "BSSCD",
+    "cds": "CDS",
     "cusum": "CUSUM, all known",
     "bayes_posterior": "Bayes posterior",
     "causal_dq_eq": "Causal DQ, any place",
