@@ -192,3 +192,48 @@ def test_cds_infers_a_stream_that_another_repeats() -> None:
     assert state.upward[0, 1] == pytest.approx(state.upward[0, 0], abs=1e-4)
     assert state.upward[0, 0] == pytest.approx(1.5 * 3.0 - 1.5**2 / 2)
     assert state.upward[0, 2] == pytest.approx(0.05)
+
+
+# --- epsilon-greedy GLR ----------------------------------------------------------------
+
+
+def slow_ratio(readings: list[float], window: int) -> float:
+    """Over all starts, from the two densities; the amount that fits best is the mean."""
+    best = 0.0
+    for j in range(1, min(len(readings), window) + 1):
+        latest = readings[-j:]
+        amount = sum(latest) / j
+        best = max(best, sum((z**2 - (z - amount) ** 2) / 2 for z in latest))
+    return best
+
+
+@pytest.mark.parametrize(("window", "summed"), [(50, None), (4, 1), (1, 3)])
+def test_eps_glr_follows_its_definition(window: int, summed: int | None) -> None:
+    p, m, n, steps, epsilon = 6, 3, 4, 40, 0.3
+    covariance = a_covariance(p)
+    changed = {"exploration": epsilon, "window": window, "summed_streams": summed}
+    method, rng = made("eps_glr", a_problem(covariance, m), **changed), Recorder(1)
+    paths = paths_of(covariance, n, steps, 2)
+    state = method.start(n, None, rng)
+    readings: list[list[list[float]]] = [[[] for _ in range(p)] for _ in range(n)]
+    explored = 0
+    for t in range(steps):
+        ratios = [[slow_ratio(stream, window) for stream in row] for row in readings]
+        state, streams, value = step(method, state, paths[:, t], rng)
+        sensors, _, chance = rng.uniforms[3 * t : 3 * t + 3]
+        for row in range(n):
+            exploring = sum(float(u) < epsilon for u in sensors[row])
+            explored += exploring
+            by_ratio = sorted(ratios[row], reverse=True)
+            # without ties, which only the first steps have
+            if exploring < m and by_ratio[m - exploring - 1] > by_ratio[m - exploring]:
+                least = by_ratio[m - exploring - 1]
+                exploited = {k for k in range(p) if ratios[row][k] >= least}
+                rest = sorted(set(range(p)) - exploited, key=lambda k: -chance[row, k])
+                assert set(streams[row].tolist()) == exploited | set(rest[:exploring])
+            for k, z in standardised(covariance, paths[row, t], streams[row]).items():
+                readings[row][k].append(z)
+            largest = sorted(slow_ratio(stream, window) for stream in readings[row])
+            assert value[row] == pytest.approx(sum(largest[-(summed or m) :]), abs=1e-9)
+    # binomial: 480 sensors, mean 144, standard deviation 10
+    assert 94 < explored < 194

@@ -18,6 +18,7 @@ NAMES = (
     "tras",
     "bsscd",
     "cds",
+    "eps_glr",
     "bayes_posterior",
     "causal_dq_eq",
     "non_causal_eq",
@@ -33,7 +34,7 @@ NAMES = (
 AGENTS = ("causal_dq", "non_causal", "sdq")
 """The paper's learned methods, trained for one problem each by `causaldq.learn`."""
 
-FIELD = ("greedy", "tssrp", "asmp", "tras", "cmab", "bsscd", "cds")
+FIELD = ("greedy", "tssrp", "asmp", "tras", "cmab", "bsscd", "cds", "eps_glr")
 """Methods of others, whose best is to be beaten."""
 
 

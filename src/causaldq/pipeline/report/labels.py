@@ -13,6 +13,7 @@ LABELS = {
     "tras": "TRAS",
     "bsscd": "BSSCD",
     "cds": "CDS",
+    "eps_glr": "Epsilon-greedy GLR",
     "cusum": "CUSUM, all known",
     "bayes_posterior": "Bayes posterior",
     "causal_dq_eq": "Causal DQ, any place",
