@@ -27,6 +27,7 @@ FAMILIES = {
     **dict.fromkeys(("causal_dq_eq", "non_causal_eq"), "bayes_posterior"),
     "causal_sr_no_graph": "causal_sr",
     "cds": "tras",
+    "tssrp_cov": "tssrp",
 }
 
 

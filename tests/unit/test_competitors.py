@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from made import Recorder, a_covariance, a_problem, assert_largest, made, paths_of
 from scipy.integrate import quad
-from scipy.stats import norm
+from scipy.stats import multivariate_normal, norm
 
 from causaldq.run import statistics, step
 
@@ -237,3 +237,37 @@ def test_eps_glr_follows_its_definition(window: int, summed: int | None) -> None
             assert value[row] == pytest.approx(sum(largest[-(summed or m) :]), abs=1e-9)
     # binomial: 480 sensors, mean 144, standard deviation 10
     assert 94 < explored < 194
+
+
+# --- TSSRP told the covariance ---------------------------------------------------------
+
+
+def test_tssrp_cov_weighs_a_shift_of_one_stream_by_the_density_of_all_read() -> None:
+    p, m, n, steps, shift = 6, 3, 4, 40, 0.8
+    covariance = a_covariance(p)
+    method, rng = made("tssrp_cov", a_problem(covariance, m), shift=shift), np.random.default_rng(1)
+    paths = paths_of(covariance, n, steps, 2)
+    state = method.start(n, None, rng)
+    sums = {
+        sign: np.exp(start).tolist() for sign, start in ((1, state.upward), (-1, state.downward))
+    }
+    for t in range(steps):
+        before = [
+            [a + b for a, b in zip(*w, strict=True)] for w in zip(*sums.values(), strict=True)
+        ]
+        state, streams, value = step(method, state, paths[:, t], rng)
+        for row in range(n):
+            assert_largest(before[row], streams[row])
+            read = streams[row].tolist()
+            x, block = paths[row, t, read], covariance[np.ix_(read, read)]
+            density = multivariate_normal(np.zeros(m), block).pdf(x)
+            for sign, r in sums.items():
+                for i in range(p):
+                    r[row][i] += 1.0
+                    if i in read:
+                        mean = [
+                            sign * shift * sqrt(block[a, a]) * (j == i) for a, j in enumerate(read)
+                        ]
+                        r[row][i] *= multivariate_normal(mean, block).pdf(x) / density
+            logs = sorted(log(a + b) for a, b in zip(sums[1][row], sums[-1][row], strict=True))
+            assert value[row] == pytest.approx(sum(logs[-m:]), rel=1e-6)
