@@ -362,8 +362,9 @@ def named_caption(rows: pd.DataFrame, m: int) -> str:
         f" with $m={m}$ sensors: the stream most often ranked first at the alarm, over"
         f" {rows['lead'].nunique()} runs that begin at different rows before the fault; bold if it"
         " is near the origin. x: measured, v: manipulated variable. On the right, shares of all"
-        " alarms after the fault: the stream ranked first is near the origin, one of the first three"
-        " is, the first is some steps later. Runs with an alarm before the fault name nobody; --: no run named"
-        " anybody. Methods that do not weigh causes are asked for the stream that looks most shifted."
+        " alarms after the fault: the stream ranked first is near the origin, one of the first"
+        " three is, the first is some steps later. Runs with an alarm before the fault name nobody;"
+        " --: no run named anybody. Methods that do not weigh causes are asked for the stream that"
+        " looks most shifted."
         " Faults: " + "; ".join(f"{str(e).split()[-1]} {origin}" for e, origin in origins) + "."
     )
