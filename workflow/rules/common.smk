@@ -15,7 +15,7 @@ from causaldq.errors import CausalDQError
 from causaldq.pipeline import places
 from causaldq.pipeline.code import PACKAGE, code_hash
 from causaldq.pipeline.lineage.manifest import write_manifest
-from causaldq.pipeline.lineage.memory import Memory, reconcile
+from causaldq.pipeline.lineage.snakemake_metadata import SnakemakeMetadata, reconcile
 from causaldq.pipeline.lineage.records import RecordStore
 from causaldq.pipeline.loading import check_files, load_config
 from causaldq.pipeline.plan import Plan
@@ -99,7 +99,7 @@ def remember():
     """Bring what Snakemake believes of files in step with their records."""
     made_again = reconcile(
         RecordStore(Path.cwd(), SETTINGS.profile),
-        Memory(Path.cwd(), RECORD_FORMAT_VERSION),
+        SnakemakeMetadata(Path.cwd(), RECORD_FORMAT_VERSION),
     )
     if made_again:
         name, reason = next(iter(made_again.items()))
