@@ -157,7 +157,7 @@ def _width(sample: Sequence[Record]) -> int:
 
 
 def _first_row(filled: Sequence[tuple[int, Record]], width: int, decimal: str) -> int:
-    """The first record with a number, or a date, in a column that holds such things later on.
+    """The first record with a number, or a date, where such things stand later on.
 
     Where no column does, the record after the first.
     """
@@ -176,6 +176,8 @@ def _first_row(filled: Sequence[tuple[int, Record]], width: int, decimal: str) -
     for i, record in filled:
         if len(record) == width and any(told(record[column]) for column in columns):
             return i
+        if len(record) > 1 and all(map(told, record)):
+            return i  # a row of another width
     return filled[0][0] + 1
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from causaldq.tables import content
-from causaldq.tables.cells import Column, column, is_blank, number
+from causaldq.tables.cells import Column, column, has_decimal_comma, is_blank, number
 from causaldq.tables.findings import Finding, refuse, show
 from causaldq.tables.layout import (
     SEPARATORS,
@@ -20,7 +20,6 @@ from causaldq.tables.layout import (
     text_lines,
 )
 from causaldq.tables.settings import TableSettings
-from causaldq.types import Bools
 
 
 @dataclass(frozen=True)
@@ -124,20 +123,32 @@ def _from_records(
     return layout, settings.model_copy(update=told), findings
 
 
-def first_unsound(table: Table, name: str, rows: Bools, missing: Sequence[str] | None) -> str:
-    """What is wrong with the first cell of a column, among some rows (n,), that is no number.
+def first_unsound(
+    table: Table,
+    name: str,
+    part: slice,
+    missing: Sequence[str] | None = (),
+    *,
+    gaps: bool = False,
+) -> str:
+    """What is wrong with the first cell of a column, in a part of the rows, that is no number.
 
-    Cells that `missing` names are no fault; None names all texts. Empty if nothing is wrong.
+    Empty if nothing is. Where there may be gaps, cells without a value are no fault, nor are those
+    that `missing` names; None names all texts.
     """
     found = table[name]
-    words = None if missing is None else {word.strip().lower() for word in missing}
-    for row in np.flatnonzero(rows & ~found.sound).tolist():
-        cell = found.cells[row]
+    words = {word.strip().lower() for word in missing or ()}
+    for row in (np.flatnonzero(~found.sound[part]) + part.start).tolist():
+        cell, infinite = found.cells[row], bool(found.infinite[row])
         place = f", {table.places[row]}, column {show(name)}: "
-        if is_blank(cell) or (words is not None and str(cell).strip().lower() in words):
-            continue
-        if found.infinite[row]:
+        is_code = not infinite and number(cell, table.form.decimal or ".") is not None
+        if is_blank(cell) or is_code or str(cell).strip().lower() in words:
+            if not gaps:
+                return f"{place}no value; fill it in, or remove the row or the column"
+        elif infinite:
             return f"{place}{show(cell)} is too large or not finite; rescale or remove it"
-        if words is not None and number(cell, table.form.decimal or ".") is None:
+        elif not gaps or missing is not None:
+            if has_decimal_comma(cell):
+                return f"{place}{show(cell)} has a decimal comma; write decimal points"
             return f"{place}{show(cell)} is no number; correct it, or drop the column"
     return ""

@@ -10,13 +10,12 @@ import numpy as np
 import pandas as pd
 
 from causaldq.errors import DataError
-from causaldq.tables.cells import Column, has_decimal_comma, is_blank, number
+from causaldq.tables.cells import has_decimal_comma, is_blank, number
 from causaldq.tables.findings import refuse, show
 from causaldq.tables.layout import named, spaced
 from causaldq.tables.oddities import goes_one_way, spikes
 from causaldq.tables.reader import Table, first_unsound, read_table
 from causaldq.tables.settings import TableSettings, row_slice
-from causaldq.types import Bools
 
 
 def normal_rows(path: Path, settings: TableSettings) -> tuple[pd.DataFrame, list[str]]:
@@ -52,10 +51,9 @@ def normal_rows(path: Path, settings: TableSettings) -> tuple[pd.DataFrame, list
     table = read_table(path, settings)
     streams = _streams(table, settings)
     part = row_slice(path, settings.normal, len(table.places))
-    used = np.zeros(len(table.places), np.bool_)
-    used[part] = True
     for name in streams:
-        if wrong := _wrong(table, name, used, settings):
+        gaps = settings.gaps == "leave_out"
+        if wrong := first_unsound(table, name, part, settings.missing, gaps=gaps):
             refuse(path, f"{wrong}; `causaldq inspect` lists all that is odd, and how to go on")
     rows = pd.DataFrame({name: table[name].numbers[part] for name in streams})
     rows.index += part.start
@@ -65,10 +63,12 @@ def normal_rows(path: Path, settings: TableSettings) -> tuple[pd.DataFrame, list
         rows = rows.mask(high)
         if high.any():
             notes.append(f"{int(high.sum())} spikes in normal rows are no values")
-    gaps = rows.isna().any(axis=1)
-    if gaps.any():
-        notes.append(f"{int(gaps.sum())} of {len(rows)} normal rows lack a value and are left out")
-    return rows[~gaps], notes
+    lacking = rows.isna().any(axis=1)
+    if lacking.any():
+        notes.append(
+            f"{int(lacking.sum())} of {len(rows)} normal rows lack a value and are left out"
+        )
+    return rows[~lacking], notes
 
 
 def _streams(table: Table, settings: TableSettings) -> list[str]:
@@ -88,20 +88,6 @@ def _streams(table: Table, settings: TableSettings) -> list[str]:
                 " that name it among the streams (`causaldq inspect --write`)",
             )
     return streams
-
-
-def _wrong(table: Table, name: str, used: Bools, settings: TableSettings) -> str:
-    """What must not be in the used rows (n,) of a stream; empty if all is well."""
-    if settings.gaps == "leave_out":
-        return first_unsound(table, name, used, settings.missing)
-    return first_unsound(table, name, used, []) or _gap(table[name], used, table.places)
-
-
-def _gap(column: Column, used: Bools, places: Sequence[str]) -> str:
-    gaps = used & ~column.sound
-    if not gaps.any():
-        return ""
-    return f", {places[int(np.argmax(gaps))]}, column {show(column.name)}: no value"
 
 
 # --- to be watched -----------------------------------------------------------------------------
