@@ -15,6 +15,7 @@ from causaldq.pipeline.evaluation.training import epochs_to_final, summarise, ve
 from causaldq.pipeline.loading import load_config
 from causaldq.pipeline.report.catalogue import catalogue
 from causaldq.pipeline.report.front_page import opening
+from causaldq.pipeline.report.overall import field_in_words
 from causaldq.pipeline.report.paper_tables import sensitivity_rows
 from causaldq.pipeline.report.shown import caption
 from causaldq.pipeline.report.tables import (
@@ -307,3 +308,9 @@ def test_recorded_faults_stand_in_columns_and_missed_runs_are_marked() -> None:
     assert event_table_caption(rows).endswith(
         "Faults: 1: A/C feed ratio, step; 4: reactor cooling water, step."
     )
+
+
+def test_captions_name_the_methods_that_the_best_was_found_among() -> None:
+    always = "greedy, TSSRP, ASMP, TRAS"
+    assert field_in_words({"greedy", "causal_dq"}) == f"{always} and CMAB"
+    assert field_in_words({"cds", "bsscd", "bayes_posterior"}) == f"{always}, CMAB, BSSCD and CDS"
