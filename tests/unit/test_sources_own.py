@@ -397,7 +397,7 @@ def test_parquet_that_unfolds_is_refused_before_it_does(
     path = tmp_path / "plant.parquet"
     parquet.write_table(pa.table({name: pa.repeat(1.0, 500_000) for name in NAMES}), path)
     assert path.stat().st_size < 1 << 16
-    monkeypatch.setattr("causaldq.pipeline.sources.own.MOST_CELLS", 1_400_000)
+    monkeypatch.setattr("causaldq.pipeline.sources.own_file.MOST_CELLS", 1_400_000)
     monkeypatch.setattr(pd, "read_parquet", lambda *_, **__: pytest.fail("it was unfolded"))
     assert "holds 1500000 values, more than 1400000; give a part of it" in refusal(path)
 
