@@ -11,7 +11,6 @@ import copy
 import os
 import random
 import shutil
-import subprocess
 import sys
 import tempfile
 import tomllib
@@ -20,12 +19,13 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
+from importlib import import_module
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-import causaldq
-
 ROOT = Path(__file__).parents[1]
+PACKAGES = ("pytest", "hypothesis", "numpy", "pandas", "scipy.stats", "pydantic", "torch", "yaml")
 NEAREST = 6
 """Test files that are run for a mutant, at most."""
 SOURCE, TESTS = ROOT / "src", ROOT / "tests" / "unit"
@@ -95,15 +95,28 @@ def changed(node: ast.expr) -> str | None:
 
 
 @cache
+def homes() -> dict[str, str | None]:
+    """Where the public names are; read, because the library must not be imported before a fork."""
+    tree = ast.parse((SOURCE / "causaldq/__init__.py").read_text())
+    (value,) = (
+        n.value
+        for n in tree.body
+        if isinstance(n, ast.Assign) and "_HOMES" in ast.unparse(n.targets[0])
+    )
+    found: dict[str, str | None] = ast.literal_eval(value)
+    return found
+
+
+@cache
 def imported(path: Path) -> set[str]:
     """Modules that a test file imports, those of the public names and of helpers included."""
-    homes, found = causaldq._HOMES, set[str]()
+    found: set[str] = set()
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.ImportFrom) and node.module:
             helper = TESTS / f"{node.module}.py"
             found |= imported(helper) if helper.exists() else {node.module}
             for alias in node.names:
-                found |= {f"{node.module}.{alias.name}", homes.get(alias.name) or ""}
+                found |= {f"{node.module}.{alias.name}", homes().get(alias.name) or ""}
         elif isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
     return {name for name in found if name.startswith("causaldq")}
@@ -134,21 +147,41 @@ def library() -> list[Path]:
 
 
 def passes(source: Path, test: Path, limit: float) -> bool | None:
-    """Whether a test file passes with the library at `source`; None if it takes too long."""
-    environment = os.environ | {"PYTHONPATH": str(source), "OMP_NUM_THREADS": "1"}
-    command = [sys.executable, "-B", "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider"]
-    try:
-        done = subprocess.run(
-            [*command, "-p", "no:xdist", str(test)], env=environment, cwd=ROOT, timeout=limit,
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False,
-        )  # fmt: skip
-    except subprocess.TimeoutExpired:
+    """Whether a test file passes with the library at `source`; None if it takes too long.
+
+    In a fork, so that large packages are imported once and for all.
+    """
+    child = get_context("fork").Process(target=run, args=(source, test))
+    child.start()
+    child.join(limit)
+    if child.is_alive():
+        child.kill()
+        child.join()
         return None
-    return done.returncode == 0
+    return child.exitcode == 0
+
+
+@cache
+def passes_unchanged(test: Path, limit: float) -> bool:
+    """Whether a test file passes without any change, so that its failure means something."""
+    return passes(SOURCE, test, limit) is True
+
+
+def run(source: Path, test: Path) -> None:
+    import pytest
+
+    silent = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(silent, 1)
+    os.dup2(silent, 2)
+    os.chdir(ROOT)
+    os.environ |= {"PYTHONPATH": str(source), "PYTHONDONTWRITEBYTECODE": "1"}
+    sys.dont_write_bytecode = True
+    sys.path.insert(0, str(source))
+    os._exit(pytest.main(["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", str(test)]))
 
 
 def verdict(mutant: Mutant, limit: float) -> str:
-    """`killed`, `survived`, or `slow` where the tests take too long even without the change."""
+    """`killed`, `survived`, or `untold` where tests fail or take too long without it, too."""
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder) / "src"
         shutil.copytree(SOURCE, source, ignore=shutil.ignore_patterns("__pycache__"))
@@ -156,13 +189,13 @@ def verdict(mutant: Mutant, limit: float) -> str:
         content = place.read_bytes()
         end = mutant.start + len(mutant.before.encode())
         place.write_bytes(content[: mutant.start] + mutant.after.encode() + content[end:])
-        slow = False
+        useless = False
         for test in tests_of(mutant.path):
-            found = passes(source, test, limit)
-            if found is False or (found is None and passes(SOURCE, test, limit)):
-                return "killed"
-            slow |= found is None
-    return "slow" if slow else "survived"
+            if not passes(source, test, limit):
+                if passes_unchanged(test, limit):
+                    return "killed"
+                useless = True
+    return "untold" if useless else "survived"
 
 
 def main() -> int:
@@ -178,6 +211,9 @@ def main() -> int:
     paths = [path for path in library() if given.only in str(path.relative_to(SOURCE))]
     every = [mutant for path in paths for mutant in mutants(path)]
     drawn = random.Random(given.seed).sample(every, min(given.mutants, len(every)))
+    os.environ["OMP_NUM_THREADS"] = "1"
+    for name in PACKAGES:
+        import_module(name)
     counts: Counter[str] = Counter()
     with ThreadPoolExecutor(given.processes) as pool:
         results = pool.map(lambda mutant: verdict(mutant, given.limit), drawn)
