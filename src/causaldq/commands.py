@@ -70,6 +70,12 @@ def fit(
     method: Annotated[str, typer.Option(help="what chooses sensors and alarms")] = (
         "bayes_posterior"
     ),
+    model: Annotated[
+        str, typer.Option(help="of normal rows: auto, independent or state_space")
+    ] = "auto",
+    limit: Annotated[
+        str, typer.Option(help="how it is set: auto, bound, simulated or cross_fitted")
+    ] = "auto",
     time: Annotated[str, typer.Option(help="column that is the time, not a stream")] = "",
     seed: Annotated[int, typer.Option(help="the same seed gives the same monitor")] = 0,
     anyway: Annotated[
@@ -84,7 +90,15 @@ def fit(
     from causaldq.monitor import Monitor
 
     rows = _rows(file, normal, time)
-    monitor = Monitor.fit(rows, sensors, arl0=arl0, method=method, seed=seed)
+    monitor = Monitor.fit(
+        rows,
+        sensors,
+        arl0=arl0,
+        method=method,
+        model=model,
+        limit=limit,
+        seed=seed,  # type: ignore[arg-type]
+    )
     monitor.save(output)
     print(monitor.summary())
     print(f"{output}: watch with  causaldq watch {output} FILE")
