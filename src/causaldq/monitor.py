@@ -359,6 +359,35 @@ class Monitor:
         """Whether false alarms come more than twice as often as asked for."""
         return falls_short(self.limit)
 
+    def changes(self) -> dict[str, tuple[str, float]]:
+        """The streams that most likely have changed, how, and with what probability.
+
+        Returns
+        -------
+        dict
+            Stream to kind of change ("mean up", "mean down", "variance") and its probability given
+            that there was a change, largest first; empty for a method that tells no kinds apart.
+
+        Examples
+        --------
+        >>> from causaldq import Monitor, example_plant
+        >>> rows = example_plant()
+        >>> monitor = Monitor.fit(rows[:400], 3, arl0=100, method="innovation_filter")
+        >>> for minute in range(780, 850):
+        ...     reading = monitor.update(rows.loc[minute, monitor.next])
+        >>> next(iter(monitor.changes().items()))[1][0]
+        'mean up'
+        """
+        named = self.method.kinds_of_change
+        if not named:
+            return {}
+        chances = self.method.kinds(self._state)[0]
+        kinds, sizes = chances.argmax(axis=1), chances.max(axis=1)
+        return {
+            self.names[i]: (named[kinds[i]], float(sizes[i]))
+            for i in np.argsort(-sizes, kind="stable")[:SHOWN]
+        }
+
     def summary(self) -> str:
         """What was fitted, and the rate of false alarms asked for and reached.
 

@@ -47,8 +47,22 @@ def test_rows_without_memory_get_a_cross_fitted_limit() -> None:
     assert "limit: cross-fitted" in monitor.summary()
 
 
+@pytest.mark.parametrize(("kind", "change"), [("mean down", -4.0), ("variance", 0.0)])
+def test_a_monitor_names_what_changed_and_how(kind: str, change: float) -> None:
+    rng = np.random.default_rng(5)
+    rows = a_plant(4, 0.5).simulate(1, 260, rng)[0]
+    monitor = a_monitor(rows[:220], model="state_space")
+    rows[220:, 3] = rows[220:, 3] + change if change else 6.0 * rows[220:, 3]
+    for row in rows[220:]:
+        monitor.update({name: row[int(name[1:]) - 1] for name in monitor.next})
+    stream, (how, chance) = next(iter(monitor.changes().items()))
+    assert (stream, how) == ("x4", kind)
+    assert chance > 0.9
+
+
 def test_other_methods_are_told_nothing_of_memory() -> None:
     monitor = a_monitor(example_plant()[:300].to_numpy(), method="greedy", paths=20)
+    assert monitor.changes() == {}
     assert monitor.method.problem.dynamics is None
     assert "model:" not in monitor.summary()
 

@@ -11,7 +11,6 @@ from causaldq import check_method
 from causaldq.methods.base import Problem
 from causaldq.methods.change_times import gives_way
 from causaldq.methods.innovation_filter import (
-    KINDS,
     InnovationFilter,
     InnovationFilterSettings,
     InnovationState,
@@ -165,7 +164,7 @@ def test_an_alarm_names_the_stream_and_the_kind_of_change(kind: str, change: obj
     kinds = method.kinds(state)
     np.testing.assert_allclose(kinds.sum(axis=2), method.posterior(state), atol=1e-9)
     assert (method.contributions(state).argmax(axis=1) == 2).mean() > 0.9
-    named = [KINDS[place] for place in kinds[:, 2].argmax(axis=1)]
+    named = [method.kinds_of_change[place] for place in kinds[:, 2].argmax(axis=1)]
     assert named.count(kind) > 0.9 * runs
 
 

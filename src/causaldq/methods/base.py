@@ -175,6 +175,9 @@ class Method(ABC, Generic[S]):
     graph: ClassVar[GraphNeed] = "none"
     """What `Problem.graphs` should hold for it."""
 
+    kinds_of_change: ClassVar[tuple[str, ...]] = ()
+    """What `kinds` tells apart; empty if the method tells only where, not how."""
+
     uses_dynamics: ClassVar[bool] = False
     """True if the method makes use of `Problem.dynamics`."""
 
@@ -223,6 +226,10 @@ class Method(ABC, Generic[S]):
     def contributions(self, state: S) -> Floats:
         """How strongly each stream speaks for a shift (n, p), for the report of an alarm."""
         raise NotImplementedError(f"{type(self).__name__} does not tell streams apart")
+
+    def kinds(self, state: S) -> Floats:
+        """Probability (n, p, kinds) that each stream changed in each way of `kinds_of_change`."""
+        raise NotImplementedError(f"{type(self).__name__} does not tell kinds of change apart")
 
     def published_limit(
         self, in_control: Callable[[], Floats], settings: CalibrationSettings

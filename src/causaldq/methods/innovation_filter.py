@@ -43,8 +43,6 @@ from causaldq.models.state_space import Belief, Seen, StateSpace
 from causaldq.setting import Count, NotNegative, Positive, Settings, Share
 from causaldq.types import Floats, Ints
 
-KINDS = ("mean up", "mean down", "variance")
-"""Of change that a stream can have gone through."""
 TINY = 1e-300
 """Keeps a quotient of two zeros a number."""
 UNKNOWN_ROWS = 1e6
@@ -130,6 +128,7 @@ class InnovationFilter(Method[InnovationState]):
 
     options: ClassVar[type[Settings]] = InnovationFilterSettings
     publishes_run_length: ClassVar[bool] = True
+    kinds_of_change: ClassVar[tuple[str, ...]] = ("mean up", "mean down", "variance")
     uses_dynamics: ClassVar[bool] = True
     sums_likelihood_ratios: ClassVar[bool] = True
 
@@ -255,7 +254,7 @@ class InnovationFilter(Method[InnovationState]):
         return over_times(state.total, shifted(state.log_ratio, self.share), self.share)
 
     def kinds(self, state: InnovationState) -> Floats:
-        """The same by kind of change, (n, p, 3): mean up, mean down, variance."""
+        """The same by kind of change, (n, p, 3)."""
         every = np.arange(self.problem.p)[None, None]
         moved, *_ = self._ratios(state.score, state.information, state.inflated, every)
         by_mean = np.exp(np.logaddexp.reduce(moved, axis=-1) - state.log_ratio)
