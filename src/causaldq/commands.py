@@ -70,6 +70,12 @@ def fit(
     method: Annotated[str, typer.Option(help="what chooses sensors and alarms")] = (
         "bayes_posterior"
     ),
+    model: Annotated[
+        str, typer.Option(help="of normal rows: auto, independent or state_space")
+    ] = "auto",
+    limit: Annotated[
+        str, typer.Option(help="how it is set: auto, bound, simulated or cross_fitted")
+    ] = "auto",
     time: Annotated[str, typer.Option(help="column that is the time, not a stream")] = "",
     settings: Annotated[
         Path | None, typer.Option(help="how the file is read, written by inspect")
@@ -89,7 +95,15 @@ def fit(
     from causaldq.tables.settings import given
 
     rows, left_out = normal_rows(file, given(settings, normal, time))
-    monitor = Monitor.fit(rows, sensors, arl0=arl0, method=method, seed=seed)
+    monitor = Monitor.fit(
+        rows,
+        sensors,
+        arl0=arl0,
+        method=method,
+        model=model,
+        limit=limit,
+        seed=seed,  # type: ignore[arg-type]
+    )
     monitor.save(output)
     print("\n".join([monitor.summary(), *left_out]))
     print(f"{output}: watch with  causaldq watch {output} FILE")

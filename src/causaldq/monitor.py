@@ -18,12 +18,14 @@ from causaldq.discovery.effects import direct_effects
 from causaldq.discovery.settings import DiscoverySettings, UncertaintySettings
 from causaldq.errors import CausalDQError, ConfigError, DataError
 from causaldq.files import canonical_json, read_arrays, write_arrays
-from causaldq.limits import Limit, cross_fitted_limit
+from causaldq.fitting import LimitChoice, falls_short, fitted
+from causaldq.limits import Limit
 from causaldq.methods.base import Method, Problem, State
 from causaldq.methods.causal_sr import CausalSr, CausalSrState
 from causaldq.methods.registry import named_method, saved_method
 from causaldq.methods.resolve import MethodLike, name_of, resolved
-from causaldq.models.rows import block_length, estimate_covariance, fit_scale
+from causaldq.models.in_control import ModelChoice
+from causaldq.models.rows import fit_scale
 from causaldq.models.streams import Records, StreamModel
 from causaldq.rootcause import majority, ranked_causes
 from causaldq.seeds import generator
@@ -39,10 +41,7 @@ SHOWN = 5
 """Streams and causes named in a reading."""
 LARGEST = 1e6
 """A value so many standard deviations from its mean is no reading: the sensor is at fault."""
-FOLDS = 5
 PATHS = 200
-FALLS_SHORT = 0.5
-"""A run length below this share of what was asked for is said first."""
 
 
 @dataclass(frozen=True)
@@ -181,6 +180,8 @@ class Monitor:
         method: MethodLike = "bayes_posterior",
         graph: npt.ArrayLike | None = None,
         names: Sequence[str] | None = None,
+        model: ModelChoice = "auto",
+        limit: LimitChoice = "auto",
         paths: int = PATHS,
         seed: int = 0,
         progress: bool = True,
@@ -188,7 +189,10 @@ class Monitor:
         """Learn normal operation, and calibrate a method to a rate of false alarms.
 
         Scale and covariance come from all rows; the alarm limit from rows that the method was not
-        fitted on (`causaldq.limits.cross_fitted_limit`), in blocks that keep their memory.
+        fitted on (`causaldq.limits.cross_fitted_limit`), in blocks that keep their memory. A method
+        that models the memory itself (`innovation_filter`) has limits of its own
+        (`causaldq.memory_limits`). Either way the summary says what run length was reached on rows
+        left out of the fit.
 
         Parameters
         ----------
@@ -207,6 +211,13 @@ class Monitor:
             root causes (`causal_sr`). By default they draw several graphs that the rows allow.
         names : sequence of str, optional
             Of the streams, where the rows have no columns.
+        model : {"auto", "independent", "state_space"}
+            Of normal rows, for methods that use one with memory: rows independent of each other,
+            a state-space model, or the one that later rows speak for.
+        limit : {"auto", "bound", "simulated", "cross_fitted"}
+            How the alarm limit is set with a state-space model: by the bound log `arl0`, which
+            needs no calibration, or by simulation of fit and run together, which takes longer and
+            comes closer to `arl0`; without one it is cross-fitted.
         paths : int
             In-control paths behind the limit; its error is about 1 / sqrt(paths).
         seed : int
@@ -228,37 +239,20 @@ class Monitor:
         if not 1 <= sensors <= p:
             raise ConfigError(f"{sensors} sensors for {p} streams; give 1 to {p}")
         scale = fit_scale(values, labels)
-        scaled = scale.apply(values)
-        covariance = estimate_covariance(scaled)
-        block = block_length(scaled)
-        graphs = _graphs(method, graph, labels, scaled, scale.mean, scale.sd, seed)
-        limit = cross_fitted_limit(
-            lambda problem: resolved(method, problem),
-            values,
-            labels,
-            sensors,
-            graphs,
-            arl0=arl0,
-            block=block,
-            paths=paths,
-            folds=FOLDS,
-            seed=seed,
-            progress=progress,
-        )
+        graphs = _graphs(method, graph, labels, scale.apply(values), scale.mean, scale.sd, seed)
+        found = fitted(
+            method, values, labels, sensors, graphs, arl0=arl0, model=model, limit=limit,
+            paths=paths, seed=seed, progress=progress,
+        )  # fmt: skip
         return cls(
-            resolved(method, Problem(covariance.matrix, sensors, graphs=graphs)),
+            found.method,
             name=name_of(method),
             names=labels,
-            mean=scale.mean,
-            sd=scale.sd,
-            limit=limit,
+            mean=found.scale.mean,
+            sd=found.scale.sd,
+            limit=found.limit,
             seed=seed,
-            facts={
-                "rows": len(values),
-                "covariance": covariance.estimator,
-                "shrinkage": covariance.shrinkage,
-                "memory": block,
-            },
+            facts=found.facts,
         )
 
     # --- at work -------------------------------------------------------------------------------
@@ -363,8 +357,36 @@ class Monitor:
     @property
     def falls_short(self) -> bool:
         """Whether false alarms come more than twice as often as asked for."""
-        reached = self.limit.reached.value
-        return reached is not None and reached < FALLS_SHORT * self.limit.asked
+        return falls_short(self.limit)
+
+    def changes(self) -> dict[str, tuple[str, float]]:
+        """The streams that most likely have changed, how, and with what probability.
+
+        Returns
+        -------
+        dict
+            Stream to kind of change ("mean up", "mean down", "variance") and its probability given
+            that there was a change, largest first; empty for a method that tells no kinds apart.
+
+        Examples
+        --------
+        >>> from causaldq import Monitor, example_plant
+        >>> rows = example_plant()
+        >>> monitor = Monitor.fit(rows[:400], 3, arl0=100, method="innovation_filter")
+        >>> for minute in range(780, 850):
+        ...     reading = monitor.update(rows.loc[minute, monitor.next])
+        >>> next(iter(monitor.changes().items()))[1][0]
+        'mean up'
+        """
+        named = self.method.kinds_of_change
+        if not named:
+            return {}
+        chances = self.method.kinds(self._state)[0]
+        kinds, sizes = chances.argmax(axis=1), chances.max(axis=1)
+        return {
+            self.names[i]: (named[kinds[i]], float(sizes[i]))
+            for i in np.argsort(-sizes, kind="stable")[:SHOWN]
+        }
 
     def summary(self) -> str:
         """What was fitted, and the rate of false alarms asked for and reached.
@@ -397,12 +419,12 @@ class Monitor:
                 + (f", shrunk by {shrunk:.0%}" if shrunk else "")
                 + (f"; memory of {memory} rows" if memory > 1 else "; rows have no memory")
             )
+        lines += [f"{key}: {self.facts[key]}" for key in ("model", "limit") if key in self.facts]
+        wrong = self.facts.get("why", [])
         if self.falls_short:
-            lines.insert(
-                0,
-                "DO NOT RELY ON IT: false alarms come more than twice as often as asked for",
-            )
-        return "\n".join(lines)
+            first = "DO NOT RELY ON IT: false alarms come more than twice as often as asked for"
+            return "\n".join([first, *wrong, *lines])
+        return "\n".join([*lines, *wrong])
 
     def __repr__(self) -> str:
         return f"<Monitor {self.name}: {len(self.names)} streams, step {self.step}>"

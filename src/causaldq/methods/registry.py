@@ -21,6 +21,7 @@ NAMES = (
     "eps_glr",
     "tssrp_cov",
     "bayes_posterior",
+    "innovation_filter",
     "causal_dq_eq",
     "non_causal_eq",
     "causal_sr",

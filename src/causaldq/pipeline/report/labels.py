@@ -17,6 +17,7 @@ LABELS = {
     "eps_glr": "Epsilon-greedy GLR",
     "cusum": "CUSUM, all known",
     "bayes_posterior": "Bayes posterior",
+    "innovation_filter": "Innovation filter",
     "causal_dq_eq": "Causal DQ, location-agnostic",
     "non_causal_eq": "Non-causal DQ, location-agnostic",
     "causal_sr": "Root-cause mixture",
