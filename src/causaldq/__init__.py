@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from causaldq.methods.base import Method, Problem, State, Truth
     from causaldq.methods.registry import method_names
     from causaldq.models.streams import StreamModel
-    from causaldq.monitor import Monitor, NamedCause, Reading
+    from causaldq.monitor import Monitor
+    from causaldq.reading import NamedCause, Reading
     from causaldq.worlds.public import Shift, simulate
 
 __version__ = "0.2.0"
@@ -38,9 +39,9 @@ _HOMES = {
     "Limit": "causaldq.limits",
     "Method": "causaldq.methods.base",
     "Monitor": "causaldq.monitor",
-    "NamedCause": "causaldq.monitor",
+    "NamedCause": "causaldq.reading",
     "Problem": "causaldq.methods.base",
-    "Reading": "causaldq.monitor",
+    "Reading": "causaldq.reading",
     "Shift": "causaldq.worlds.public",
     "State": "causaldq.methods.base",
     "StreamModel": "causaldq.models.streams",

@@ -1,10 +1,8 @@
 """One plant, row by row: which sensors to read next, the statistic, the alarm, the suspects."""
 
-import hashlib
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass, replace
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -15,20 +13,21 @@ from pydantic import ValidationError
 
 from causaldq.calibration import RunLength
 from causaldq.discovery.effects import direct_effects
-from causaldq.discovery.settings import DiscoverySettings, UncertaintySettings
 from causaldq.errors import CausalDQError, ConfigError, DataError
 from causaldq.files import canonical_json, read_arrays, write_arrays
 from causaldq.limits import Limit, cross_fitted_limit
 from causaldq.methods.base import Method, Problem, State
 from causaldq.methods.causal_sr import CausalSr, CausalSrState
-from causaldq.methods.registry import named_method, saved_method
+from causaldq.methods.registry import saved_method
 from causaldq.methods.resolve import MethodLike, name_of, resolved
 from causaldq.models.rows import block_length, estimate_covariance, fit_scale
-from causaldq.models.streams import Records, StreamModel
+from causaldq.normal import graphs_for, table
+from causaldq.reading import NamedCause, Reading
 from causaldq.rootcause import majority, ranked_causes
 from causaldq.seeds import generator
+from causaldq.state_arrays import digest, filled, flat, part
 from causaldq.statistic import StatisticSettings
-from causaldq.types import Bools, Floats, Ints
+from causaldq.types import Floats, Ints
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -43,59 +42,6 @@ FOLDS = 5
 PATHS = 200
 FALLS_SHORT = 0.5
 """A run length below this share of what was asked for is said first."""
-
-
-@dataclass(frozen=True)
-class NamedCause:
-    """A suspected root cause, in the plant's words.
-
-    Examples
-    --------
-    >>> NamedCause("pump", 0.9, 1.5, [["pump", "flow"]]).stream
-    'pump'
-    """
-
-    stream: str
-    probability: float
-    """Given that there was a change."""
-    shift: float
-    """Its own shift, in standard deviations."""
-    paths: list[list[str]]
-    """How it reaches the streams that were read, if it does."""
-
-
-@dataclass(frozen=True)
-class Reading:
-    """What one row of values says.
-
-    Examples
-    --------
-    >>> from causaldq import Monitor, example_plant
-    >>> rows = example_plant()
-    >>> monitor = Monitor.fit(rows[:700], sensors=3, arl0=100, method="greedy")
-    >>> reading = monitor.update({monitor.next[0]: rows.loc[700, monitor.next[0]]})
-    >>> len(reading.read), len(reading.missing), len(reading.next)
-    (1, 2, 3)
-    """
-
-    step: int
-    """Rows so far, this one included."""
-    time: Any
-    """As given with the values."""
-    alarm: bool
-    statistic: float
-    """Minus infinity where nothing has been read yet."""
-    limit: float
-    contributions: dict[str, float]
-    """The streams that speak for a change most, largest first."""
-    causes: list[NamedCause]
-    """At an alarm, if the method weighs root causes: the most likely ones first."""
-    read: list[str]
-    """Sensors whose values were taken in."""
-    missing: list[str]
-    """Sensors that were asked for and gave no usable value."""
-    next: list[str]
-    """Sensors to read at the next step."""
 
 
 class Monitor:
@@ -223,7 +169,7 @@ class Monitor:
         CausalDQError
             If the rows cannot be used; the message names the stream, the row and the remedy.
         """
-        labels, values = _table(rows, names)
+        labels, values = table(rows, names)
         p = len(labels)
         if not 1 <= sensors <= p:
             raise ConfigError(f"{sensors} sensors for {p} streams; give 1 to {p}")
@@ -231,7 +177,7 @@ class Monitor:
         scaled = scale.apply(values)
         covariance = estimate_covariance(scaled)
         block = block_length(scaled)
-        graphs = _graphs(method, graph, labels, scaled, scale.mean, scale.sd, seed)
+        graphs = graphs_for(method, graph, labels, scaled, scale.mean, scale.sd, seed)
         limit = cross_fitted_limit(
             lambda problem: resolved(method, problem),
             values,
@@ -424,7 +370,7 @@ class Monitor:
             "covariance": problem.covariance,
             "streams": self._streams,
             **{f"learned.{key}": array for key, array in self.method.learned().items()},
-            **{f"state.{key}": array for key, array in _flat(self._state).items()},
+            **{f"state.{key}": array for key, array in flat(self._state).items()},
         }
         if problem.graphs is not None:
             arrays["graphs"] = problem.graphs
@@ -443,7 +389,7 @@ class Monitor:
             "facts": self.facts,
             "step": self.step,
             "rng": self._rng.bit_generator.state,
-            "content": _digest(arrays),
+            "content": digest(arrays),
         }
         text = np.frombuffer(canonical_json(facts).encode(), dtype=np.uint8)
         write_arrays(Path(path), {**arrays, "monitor": text})
@@ -478,7 +424,7 @@ class Monitor:
                     f"{path} has version {facts['version']}; this is causaldq for version"
                     f" {VERSION}: fit it again"
                 )
-            if facts["content"] != _digest(arrays):
+            if facts["content"] != digest(arrays):
                 raise DataError(f"{path} is damaged: its arrays are not those that were written")
             problem = Problem(
                 arrays["covariance"],
@@ -488,7 +434,7 @@ class Monitor:
             )
             if method is None:
                 made = saved_method(facts["method"]).rebuilt(
-                    problem, facts["options"], _part(arrays, "learned")
+                    problem, facts["options"], part(arrays, "learned")
                 )
             else:
                 made = resolved(method, problem)
@@ -504,7 +450,7 @@ class Monitor:
                 facts=facts["facts"],
             )
             monitor.step = int(facts["step"])
-            monitor._state = _filled(monitor._state, _part(arrays, "state"))
+            monitor._state = filled(monitor._state, part(arrays, "state"))
             monitor._streams = arrays["streams"]
             monitor._rng.bit_generator.state = facts["rng"]
         except CausalDQError as error:
@@ -537,120 +483,8 @@ def _check(monitor: Monitor) -> None:
         raise DataError("the covariance of the streams is not positive definite") from None
 
 
-def _table(
-    rows: "pd.DataFrame | npt.ArrayLike", names: Sequence[str] | None
-) -> tuple[tuple[str, ...], Floats]:
-    """Stream names and values (n, p), refused if anything in them cannot be used."""
-    columns = getattr(rows, "columns", None)
-    if columns is not None:
-        if names is not None:
-            raise ConfigError("the rows have column names; give no others")
-        labels = tuple(str(column) for column in columns)
-        try:
-            values = np.asarray(rows, np.float64)
-        except (TypeError, ValueError):
-            kinds = {str(c): str(k) for c, k in zip(columns, rows.dtypes, strict=True)}  # type: ignore[union-attr]
-            text = next((c for c, k in kinds.items() if k in ("object", "str", "string")), "?")
-            raise DataError(
-                f"column {text!r} is not numeric; drop it, or make its values numbers"
-            ) from None
-    else:
-        try:
-            values = np.asarray(rows, np.float64)
-        except (TypeError, ValueError) as error:
-            raise DataError(f"the rows are no numbers ({error})") from None
-        if values.ndim != 2:
-            raise DataError(f"the rows have shape {values.shape}; give (rows, streams)")
-        labels = tuple(names or (f"x{i + 1}" for i in range(values.shape[1])))
-    if values.ndim != 2 or values.shape[1] != len(labels):
-        raise DataError(f"{len(labels)} names for rows of shape {values.shape}")
-    repeated = [name for name in labels if labels.count(name) > 1]
-    if repeated:
-        raise DataError(f"two streams are called {repeated[0]!r}; names must differ")
-    gaps = ~np.isfinite(values)
-    if gaps.any():
-        row, column = np.argwhere(gaps)[0]
-        raise DataError(
-            f"stream {labels[column]!r} has no finite value in row {row} (and {int(gaps.sum()) - 1}"
-            " more cells); drop those rows or streams before fitting"
-        )
-    return labels, values
-
-
-def _graphs(
-    method: MethodLike,
-    given: npt.ArrayLike | None,
-    names: tuple[str, ...],
-    scaled: Floats,
-    mean: Floats,
-    sd: Floats,
-    seed: int,
-) -> Bools | None:
-    """(g, p, p) for a method that wants causal graphs; None for the others."""
-    p = len(names)
-    if given is not None:
-        graph = np.asarray(given)
-        if graph.shape != (p, p):
-            raise ConfigError(f"the graph has shape {graph.shape}; give ({p}, {p})")
-        graph = graph.astype(bool)
-        if np.linalg.matrix_power(graph.astype(np.int64) > 0, p).any():
-            raise ConfigError("the graph has a cycle; a cause cannot be its own effect")
-        return graph[None]
-    kind = named_method(method) if isinstance(method, str) else method
-    if getattr(kind, "graph", "none") == "none":
-        return None
-    from causaldq.discovery.uncertainty import possible_graphs
-
-    none = np.empty((0, p))
-    model = StreamModel(
-        names, scaled, np.atleast_2d(np.corrcoef(scaled, rowvar=False)), np.zeros((p, p)),
-        Records(mean, sd, none, none, none, 0),
-    )  # fmt: skip
-    return possible_graphs(
-        model, DiscoverySettings(), UncertaintySettings(), generator(seed, "graphs")
-    )
-
-
 def _number(value: Any) -> float:
     try:
         return float(value)
     except (TypeError, ValueError):
         return math.nan
-
-
-def _flat(state: Any, prefix: str = "") -> dict[str, npt.NDArray[Any]]:
-    """Arrays of a state by the path of their fields."""
-    found: dict[str, npt.NDArray[Any]] = {}
-    for field in fields(state):
-        value = getattr(state, field.name)
-        name = f"{prefix}{field.name}"
-        found |= _flat(value, f"{name}.") if is_dataclass(value) else {name: np.asarray(value)}
-    return found
-
-
-def _filled(template: Any, arrays: Mapping[str, npt.NDArray[Any]], prefix: str = "") -> Any:
-    """A state like the template, with arrays from a file."""
-    new: dict[str, Any] = {}
-    for field in fields(template):
-        value, name = getattr(template, field.name), f"{prefix}{field.name}"
-        if is_dataclass(value):
-            new[field.name] = _filled(value, arrays, f"{name}.")
-            continue
-        array = arrays[name]
-        if array.ndim != value.ndim or array.dtype != value.dtype:
-            raise ValueError(f"{name} of the state has another form")
-        new[field.name] = array
-    return replace(template, **new)
-
-
-def _part(arrays: Mapping[str, npt.NDArray[Any]], name: str) -> dict[str, npt.NDArray[Any]]:
-    prefix = f"{name}."
-    return {key.removeprefix(prefix): a for key, a in arrays.items() if key.startswith(prefix)}
-
-
-def _digest(arrays: Mapping[str, npt.NDArray[Any]]) -> str:
-    digest = hashlib.sha256()
-    for name in sorted(arrays):
-        array = np.ascontiguousarray(arrays[name])
-        digest.update(f"{name}\0{array.dtype.str}\0{array.shape}\0".encode() + array.tobytes())
-    return digest.hexdigest()

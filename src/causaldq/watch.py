@@ -7,7 +7,8 @@ from dataclasses import asdict
 from typing import Any, TextIO
 
 from causaldq.errors import DataError
-from causaldq.monitor import Monitor, NamedCause, Reading
+from causaldq.monitor import Monitor
+from causaldq.reading import NamedCause, Reading
 
 
 def watch(
