@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from causaldq.models.streams import StreamModel
     from causaldq.monitor import Monitor
     from causaldq.reading import NamedCause, Reading
+    from causaldq.sensors import SensorRules
     from causaldq.worlds.public import Shift, simulate
 
 __version__ = "0.2.0"
@@ -42,6 +43,7 @@ _HOMES = {
     "NamedCause": "causaldq.reading",
     "Problem": "causaldq.methods.base",
     "Reading": "causaldq.reading",
+    "SensorRules": "causaldq.sensors",
     "Shift": "causaldq.worlds.public",
     "State": "causaldq.methods.base",
     "StreamModel": "causaldq.models.streams",
@@ -57,9 +59,9 @@ _HOMES = {
 """Where each public name lives; loaded when asked for, so that importing the package is quick."""
 
 __all__ = [  # noqa: RUF022 - in the order of use
-    "Monitor", "Reading", "NamedCause", "simulate", "Shift", "StreamModel", "calibrate", "Limit",
-    "evaluate", "check_method", "methods", "method_names", "Method", "Problem", "State", "Truth",
-    "example_plant", "CausalDQError",
+    "Monitor", "Reading", "NamedCause", "SensorRules", "simulate", "Shift", "StreamModel",
+    "calibrate", "Limit", "evaluate", "check_method", "methods", "method_names", "Method",
+    "Problem", "State", "Truth", "example_plant", "CausalDQError",
 ]  # fmt: skip
 
 

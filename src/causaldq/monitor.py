@@ -1,8 +1,6 @@
 """One plant, row by row: which sensors to read next, the statistic, the alarm, the suspects."""
 
-import json
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -12,39 +10,30 @@ import numpy.typing as npt
 from pydantic import ValidationError
 
 from causaldq.calibration import RunLength
-from causaldq.discovery.effects import direct_effects
 from causaldq.errors import CausalDQError, ConfigError, DataError
-from causaldq.files import canonical_json, read_arrays, write_arrays
 from causaldq.limits import Limit, cross_fitted_limit
-from causaldq.methods.base import Method, Problem, State
-from causaldq.methods.causal_sr import CausalSr, CausalSrState
+from causaldq.methods.base import Problem
 from causaldq.methods.registry import saved_method
 from causaldq.methods.resolve import MethodLike, name_of, resolved
 from causaldq.models.rows import block_length, estimate_covariance, fit_scale
 from causaldq.normal import graphs_for, table
-from causaldq.reading import NamedCause, Reading
-from causaldq.rootcause import majority, ranked_causes
-from causaldq.seeds import generator
-from causaldq.state_arrays import digest, filled, flat, part
+from causaldq.online import Online
+from causaldq.sealed import Arrays, content, read_sealed, write_sealed
+from causaldq.state_arrays import part
 from causaldq.statistic import StatisticSettings
-from causaldq.types import Floats, Ints
 
 if TYPE_CHECKING:
     import pandas as pd
 
-VERSION = 1
+VERSION = 2
 """Of the file format."""
-SHOWN = 5
-"""Streams and causes named in a reading."""
-LARGEST = 1e6
-"""A value so many standard deviations from its mean is no reading: the sensor is at fault."""
 FOLDS = 5
 PATHS = 200
 FALLS_SHORT = 0.5
 """A run length below this share of what was asked for is said first."""
 
 
-class Monitor:
+class Monitor(Online):
     """A calibrated method at work on one plant.
 
     Made by `Monitor.fit` from rows of normal operation, or by `Monitor.load`. Reads only the
@@ -70,52 +59,6 @@ class Monitor:
     >>> reading.alarm, reading.missing
     (False, [])
     """
-
-    def __init__(
-        self,
-        method: Method[Any],
-        *,
-        name: str,
-        names: Sequence[str],
-        mean: Floats,
-        sd: Floats,
-        limit: Limit,
-        options: Mapping[str, Any] | None = None,
-        seed: int = 0,
-        facts: Mapping[str, Any] | None = None,
-    ) -> None:
-        """Put a method to work that is calibrated already; `fit` is the usual way.
-
-        Parameters
-        ----------
-        method : Method
-            Made for standardised streams.
-        name : str
-            Of the method.
-        names : sequence of str
-            Of the streams, in the order of the method's problem.
-        mean, sd : array, shape (p,)
-            In-control means and standard deviations in the plant's units.
-        limit : Limit
-            Alarm limit.
-        options : mapping, optional
-            Settings that the method was made with.
-        seed : int
-            Of the random choices of sensors.
-        facts : mapping, optional
-            What the summary tells of the fit.
-        """
-        self.method, self.name, self.names = method, name, tuple(names)
-        self.mean, self.sd = np.asarray(mean, np.float64), np.asarray(sd, np.float64)
-        self.limit, self.options, self.seed = limit, dict(options or {}), seed
-        self.facts = dict(facts or {})
-        _check(self)
-        self._rng = generator(seed, name, "follow")
-        self._state: State = method.start(1, None, self._rng)
-        self.step = 0
-        self._streams = method.choose(self._state, self._rng)
-
-    # --- making one ----------------------------------------------------------------------------
 
     @classmethod
     def fit(
@@ -207,103 +150,6 @@ class Monitor:
             },
         )
 
-    # --- at work -------------------------------------------------------------------------------
-
-    @property
-    def next(self) -> list[str]:
-        """Names of the sensors to read at the next step."""
-        return [self.names[i] for i in self._streams[0]]
-
-    def update(
-        self, values: "Mapping[str, Any] | pd.Series[Any] | Sequence[Any]", time: Any = None
-    ) -> Reading:
-        """Take in one row of values, and choose the next sensors.
-
-        Parameters
-        ----------
-        values : mapping, Series or sequence
-            Values by stream name, in the plant's units; or, without names, one for each sensor of
-            `next`, in its order. Sensors that gave nothing may be left out or be None or NaN;
-            values of streams that were not asked for are not looked at.
-        time : any
-            Kept with the reading.
-
-        Returns
-        -------
-        Reading
-        """
-        asked = self._streams[0]
-        given = self._given(values)
-        scaled = (given - self.mean[asked]) / self.sd[asked]
-        usable = np.abs(scaled) <= LARGEST  # false for NaN
-        read, missing = asked[usable], asked[~usable]
-        self._state = self.method.observe(
-            self._state, read[None, :], scaled[usable][None, :], self._rng
-        )
-        self.step += 1
-        statistic = float(self.method.statistic(self._state)[0])
-        strength = self.method.contributions(self._state)[0]
-        alarm = statistic > self.limit.value
-        causes = self._causes(read) if alarm else []
-        self._streams = self.method.choose(self._state, self._rng)
-        return Reading(
-            step=self.step,
-            time=time,
-            alarm=alarm,
-            statistic=statistic,
-            limit=self.limit.value,
-            contributions={
-                self.names[i]: float(strength[i])
-                for i in np.argsort(-strength, kind="stable")[:SHOWN]
-            },
-            causes=causes,
-            read=[self.names[i] for i in read],
-            missing=[self.names[i] for i in missing],
-            next=self.next,
-        )
-
-    def _given(self, values: Any) -> Floats:
-        """Values of the sensors asked for, (m,), NaN where there is none."""
-        if hasattr(values, "to_dict"):
-            values = values.to_dict()
-        if isinstance(values, Mapping):
-            unknown = [name for name in values if name not in self.names]
-            if unknown:
-                raise DataError(
-                    f"there is no stream {unknown[0]!r}; the monitor knows {', '.join(self.names)}"
-                )
-            return np.array([_number(values.get(name)) for name in self.next])
-        listed = list(values)
-        if len(listed) != len(self.next):
-            raise DataError(
-                f"{len(listed)} values for {len(self.next)} sensors; give one for each of"
-                f" {', '.join(self.next)}, or values by name"
-            )
-        return np.array([_number(value) for value in listed])
-
-    def _causes(self, read: Ints) -> list[NamedCause]:
-        method, names = self.method, self.names
-        if not isinstance(method, CausalSr) or not isinstance(self._state, CausalSrState):
-            return []
-        graph = np.zeros((len(names), len(names)), dtype=bool)
-        if method.problem.graphs is not None:
-            graph = majority(method.problem.graphs)
-        effects = direct_effects(graph, method.covariance)
-        return [
-            NamedCause(
-                names[cause.stream],
-                cause.posterior,
-                cause.shift,
-                [[names[i] for i in e.path] for e in cause.explanations if len(e.path) > 1],
-            )
-            for cause in ranked_causes(method, self._state, 0, read, effects, SHOWN)
-        ]
-
-    def reset(self) -> None:
-        """Forget what was read since the monitor began, as after a repair."""
-        self._state = self.method.start(1, None, self._rng)
-        self._streams = self.method.choose(self._state, self._rng)
-
     # --- what it is ----------------------------------------------------------------------------
 
     @property
@@ -363,20 +209,22 @@ class Monitor:
         path : path
             The file appears whole or not at all.
         """
-        problem = self.method.problem
-        arrays: dict[str, npt.NDArray[Any]] = {
+        facts, arrays = self._made_of()
+        seen, seen_arrays = self.snapshot()
+        write_sealed(Path(path), "monitor", VERSION, {**facts, "seen": seen}, arrays | seen_arrays)
+
+    def _made_of(self) -> tuple[dict[str, Any], Arrays]:
+        """What does not change while it watches."""
+        problem, reached = self.method.problem, self.limit.reached
+        arrays: Arrays = {
             "mean": self.mean,
             "sd": self.sd,
             "covariance": problem.covariance,
-            "streams": self._streams,
             **{f"learned.{key}": array for key, array in self.method.learned().items()},
-            **{f"state.{key}": array for key, array in flat(self._state).items()},
         }
         if problem.graphs is not None:
             arrays["graphs"] = problem.graphs
-        reached = self.limit.reached
         facts = {
-            "version": VERSION,
             "method": self.name,
             "options": self.options,
             "names": list(self.names),
@@ -387,12 +235,13 @@ class Monitor:
             "reached": [reached.value, reached.low, reached.high],
             "seed": self.seed,
             "facts": self.facts,
-            "step": self.step,
-            "rng": self._rng.bit_generator.state,
-            "content": digest(arrays),
         }
-        text = np.frombuffer(canonical_json(facts).encode(), dtype=np.uint8)
-        write_arrays(Path(path), {**arrays, "monitor": text})
+        return facts, arrays
+
+    @property
+    def identity(self) -> str:
+        """A hash of all that does not change while it watches."""
+        return content(*self._made_of())
 
     @classmethod
     def load(cls, path: str | PathLike[str], *, method: MethodLike | None = None) -> Self:
@@ -415,17 +264,9 @@ class Monitor:
         CausalDQError
             If the file is damaged, of another version, or could never alarm.
         """
-        place = Path(path)
-        arrays = read_arrays(place, "monitor", "mean", "sd", "covariance", "streams")
+        needed = ("mean", "sd", "covariance", "streams")
+        facts, arrays = read_sealed(Path(path), "monitor", VERSION, "fit it again", *needed)
         try:
-            facts = json.loads(arrays.pop("monitor").tobytes())
-            if facts["version"] != VERSION:
-                raise DataError(
-                    f"{path} has version {facts['version']}; this is causaldq for version"
-                    f" {VERSION}: fit it again"
-                )
-            if facts["content"] != digest(arrays):
-                raise DataError(f"{path} is damaged: its arrays are not those that were written")
             problem = Problem(
                 arrays["covariance"],
                 facts["sensors"],
@@ -449,42 +290,10 @@ class Monitor:
                 seed=facts["seed"],
                 facts=facts["facts"],
             )
-            monitor.step = int(facts["step"])
-            monitor._state = filled(monitor._state, part(arrays, "state"))
-            monitor._streams = arrays["streams"]
-            monitor._rng.bit_generator.state = facts["rng"]
+            monitor.restore(facts["seen"], arrays)
         except CausalDQError as error:
             raise type(error)(f"{path}: {error}".removeprefix(f"{path}: {path} ")) from None
         except (KeyError, TypeError, ValueError, ValidationError, np.linalg.LinAlgError) as error:
             reason = str(error).splitlines()[0]
             raise DataError(f"{path} is no monitor, or damaged ({reason}); fit it again") from None
         return monitor
-
-
-def _check(monitor: Monitor) -> None:
-    """Refuse what could never alarm, or could not tell streams apart."""
-    p = monitor.method.problem.p
-    names, limit = monitor.names, monitor.limit.value
-    if len(names) != p or len(set(names)) != p:
-        raise DataError(f"{len(set(names))} different names for {p} streams")
-    if not math.isfinite(limit):
-        raise DataError(f"the alarm limit is {limit}, which nothing can exceed or fall below")
-    if monitor.mean.shape != (p,) or monitor.sd.shape != (p,):
-        raise DataError(f"means and standard deviations must have shape ({p},)")
-    bad = ~(np.isfinite(monitor.mean) & np.isfinite(monitor.sd) & (monitor.sd > 0))
-    if bad.any():
-        raise DataError(
-            f"stream {names[int(np.argmax(bad))]!r} has no finite mean and positive standard"
-            " deviation"
-        )
-    try:
-        np.linalg.cholesky(monitor.method.problem.covariance + 1e-9 * np.eye(p))
-    except np.linalg.LinAlgError:
-        raise DataError("the covariance of the streams is not positive definite") from None
-
-
-def _number(value: Any) -> float:
-    try:
-        return float(value)
-    except (TypeError, ValueError):
-        return math.nan

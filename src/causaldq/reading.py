@@ -43,7 +43,7 @@ class Reading:
     """As given with the values."""
     alarm: bool
     statistic: float
-    """Minus infinity where nothing has been read yet."""
+    """Minus infinity where nothing has been read since the monitor began or forgot."""
     limit: float
     contributions: dict[str, float]
     """The streams that speak for a change most, largest first."""
@@ -53,5 +53,9 @@ class Reading:
     """Sensors whose values were taken in."""
     missing: list[str]
     """Sensors that were asked for and gave no usable value."""
+    aside: list[str]
+    """Sensors whose value was so far off that it is believed only if repeated."""
     next: list[str]
     """Sensors to read at the next step."""
+    fault: str = ""
+    """Why the monitor had to begin afresh, if its statistic was no number."""
