@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from causaldq.errors import CausalDQError
     from causaldq.example import example_plant
     from causaldq.limits import Limit, calibrate
+    from causaldq.live.session import Session
+    from causaldq.live.settings import WatchSettings
     from causaldq.methods.base import Method, Problem, State, Truth
     from causaldq.methods.registry import method_names
     from causaldq.models.streams import StreamModel
@@ -44,10 +46,12 @@ _HOMES = {
     "Problem": "causaldq.methods.base",
     "Reading": "causaldq.reading",
     "SensorRules": "causaldq.sensors",
+    "Session": "causaldq.live.session",
     "Shift": "causaldq.worlds.public",
     "State": "causaldq.methods.base",
     "StreamModel": "causaldq.models.streams",
     "Truth": "causaldq.methods.base",
+    "WatchSettings": "causaldq.live.settings",
     "calibrate": "causaldq.limits",
     "check_method": "causaldq.contract",
     "evaluate": "causaldq.comparison",
@@ -59,9 +63,9 @@ _HOMES = {
 """Where each public name lives; loaded when asked for, so that importing the package is quick."""
 
 __all__ = [  # noqa: RUF022 - in the order of use
-    "Monitor", "Reading", "NamedCause", "SensorRules", "simulate", "Shift", "StreamModel",
-    "calibrate", "Limit", "evaluate", "check_method", "methods", "method_names", "Method",
-    "Problem", "State", "Truth", "example_plant", "CausalDQError",
+    "Monitor", "Reading", "NamedCause", "SensorRules", "Session", "WatchSettings", "simulate",
+    "Shift", "StreamModel", "calibrate", "Limit", "evaluate", "check_method", "methods",
+    "method_names", "Method", "Problem", "State", "Truth", "example_plant", "CausalDQError",
 ]  # fmt: skip
 
 

@@ -1,6 +1,5 @@
 """Commands that need no pipeline: fit a monitor to a file, and watch a plant with it."""
 
-import json
 import os
 import re
 import sys
@@ -119,30 +118,53 @@ def _rows(file: Path, normal: str, time: str) -> Any:
 
 def watch(
     monitor: Annotated[Path, typer.Argument(help="written by fit, or by the pipeline")],
-    file: Annotated[str, typer.Argument(help="CSV with a header; - for standard input")] = "-",
-    time: Annotated[str, typer.Option(help="column to show as the time")] = "",
+    file: Annotated[
+        str, typer.Argument(help="CSV with a header, a folder of them, or - for standard input")
+    ] = "-",
+    time: Annotated[str, typer.Option(help="column that is the time")] = "",
     as_json: Annotated[bool, typer.Option("--json", help="one JSON object a line")] = False,
     stop: Annotated[bool, typer.Option(help="end at the first alarm")] = False,
+    follow: Annotated[bool, typer.Option(help="wait for more rows at the end")] = False,
+    settings: Annotated[
+        Path | None, typer.Option(help="TOML: sensors, what follows an alarm, who is told")
+    ] = None,
+    state: Annotated[
+        Path | None, typer.Option(help="file to save to, and to resume from if it exists")
+    ] = None,
+    save_every: Annotated[int, typer.Option(min=1, help="rows between two saves")] = 1,
+    output: Annotated[
+        Path | None, typer.Option(help="write records here instead of standard output")
+    ] = None,
+    alarms: Annotated[Path | None, typer.Option(help="alarm log to write, JSON lines")] = None,
+    control: Annotated[
+        Path | None, typer.Option(help="file that commands are appended to while it runs")
+    ] = None,
+    page: Annotated[int | None, typer.Option(help="port of a live page; 0 for any")] = None,
+    host: Annotated[str, typer.Option(help="address that the page is served at")] = "127.0.0.1",
 ) -> None:
     """Watch a plant: which sensors to read next, the statistic, the alarm, the suspects.
 
-    Ends with status 3 if there was an alarm.
+    Ends with status 3 if there was an alarm. Commands by --control: reset, acknowledge, without
+    TAG, with TAG, maintenance on, maintenance off. The page takes them, too, from whoever knows
+    the token that the environment variable CAUSALDQ_TOKEN holds, and from nobody if there is none.
     """
-    from causaldq import watch as rows
-    from causaldq.monitor import Monitor
+    from causaldq.live.watch import Options, watch_plant
 
-    place = "standard input" if file == "-" else file
-    alarms = 0
-    loaded = Monitor.load(monitor)
-    if loaded.falls_short:
-        print(loaded.summary().splitlines()[0], file=sys.stderr)
-    first = loaded.next
-    print(json.dumps({"next": first}) if as_json else f"first: {' '.join(first)}", flush=True)
-    with sys.stdin if file == "-" else Path(file).open(encoding="utf-8-sig") as lines:
-        for reading in rows.watch(loaded, lines, place, time or None):
-            shown = json.dumps(rows.as_json(reading)) if as_json else rows.as_text(reading)
-            print(shown, flush=True)
-            alarms += reading.alarm
-            if reading.alarm and stop:
-                break
-    raise SystemExit(ALARMED if alarms else 0)
+    wanted = Options(
+        monitor=monitor,
+        rows=file,
+        time=time or None,
+        as_json=as_json,
+        stop=stop,
+        follow=follow,
+        settings=settings,
+        state=state,
+        save_every=save_every,
+        output=output,
+        alarms=alarms,
+        control=control,
+        page=page,
+        host=host,
+        token=os.environ.get("CAUSALDQ_TOKEN", ""),
+    )
+    raise SystemExit(ALARMED if watch_plant(wanted, sys.stdin.buffer) else 0)

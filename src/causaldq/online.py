@@ -108,8 +108,9 @@ class Online:
         -------
         Reading
             A value that is no number, or out of the stated range, is `missing`, and another
-            sensor is asked for next. A single value further off than normal operation gives
-            (`causaldq.sensors.set_aside`) is put `aside`, and read again.
+            sensor is asked for next. A value further off than normal operation gives is put
+            `aside` and read again: it is believed if it is repeated, so that one reading alone
+            neither raises an alarm nor holds it (`causaldq.sensors.set_aside`).
         """
         asked = self._streams
         given = self._given(values)
@@ -117,11 +118,12 @@ class Online:
         low, high = self._layout.low[asked], self._layout.high[asked]
         usable = (np.abs(scaled) <= LARGEST) & (low <= given) & (given <= high)  # false for NaN
         arrived, missing = asked[usable], asked[~usable]
-        spikes, off = set_aside(self._covariance, arrived, scaled[usable], self._seen.lean)
+        scaled = scaled[usable]
+        spikes, off = set_aside(self._covariance, arrived, scaled, self._seen.lean)
         read, aside = arrived[~spikes], arrived[spikes]
         self._seen = self._seen.after(missing, arrived, off, spikes)
         self.step += 1
-        fault = self._observe(read, scaled[usable][~spikes])
+        fault = self._observe(read, scaled[~spikes])
         if fault:
             self._begin()
         else:
@@ -142,6 +144,7 @@ class Online:
             read=[self.names[i] for i in read],
             missing=[self.names[i] for i in missing],
             aside=[self.names[i] for i in aside],
+            values={self.names[i]: float(x) for i, x in zip(arrived, given[usable], strict=True)},
             next=self.next,
             fault=fault,
         )
@@ -287,7 +290,10 @@ def _check(monitor: Online) -> None:
 
 
 def _number(value: Any) -> float:
+    """NaN for what is no number; Python takes True and 1_000 for one, a plant does not."""
+    if isinstance(value, bool) or (isinstance(value, str) and "_" in value):
+        return math.nan
     try:
         return float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return math.nan

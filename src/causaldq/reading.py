@@ -55,6 +55,8 @@ class Reading:
     """Sensors that were asked for and gave no usable value."""
     aside: list[str]
     """Sensors whose value was so far off that it is believed only if repeated."""
+    values: dict[str, float]
+    """What the sensors gave, read or put aside, in the plant's units."""
     next: list[str]
     """Sensors to read at the next step."""
     fault: str = ""

@@ -18,10 +18,13 @@ from causaldq.types import Bools, Floats, Ints
 
 LONGEST_REST = 64
 """Rows after which a sensor that gave nothing is asked again at the latest."""
-SPIKE = 5.0
-"""A reading further off than this, in standard deviations, is believed only if repeated."""
-REPEAT = 2.5
-"""What the reading before it of the same sensor must lean to the same side, to be a repeat."""
+SPIKE = 4.0
+"""A reading further off than this, in standard deviations, is believed only if repeated. Normal
+operation has one in 16,000, too few for the alarm limit, which is set without this rule, to feel:
+false alarms can only become rarer."""
+REPEAT = 0.5
+"""A reading is a repeat if the one before it of the same sensor was off to the same side by at
+least this share."""
 
 
 class SensorRules(Settings):
@@ -240,8 +243,8 @@ def set_aside(
     How far off: the residual of a reading given the others of its row, in its own standard
     deviations, d_i = (S^-1 x)_i / sqrt((S^-1)_ii). One wrong value among right ones has the
     largest of all, by Cauchy and Schwarz. So the furthest off is taken out, as long as it is
-    further off than `SPIKE`, and the others are judged without it. It is believed if the last
-    reading of the same sensor leaned to the same side by `REPEAT` or more, and else set aside.
+    further off than `SPIKE`, and the others are judged without it. It is believed if `repeated`,
+    and else set aside.
 
     Parameters
     ----------
@@ -263,7 +266,11 @@ def set_aside(
         furthest = left[np.argmax(np.abs(off[left]))]
         if abs(off[furthest]) <= SPIKE:
             break
-        repeated = np.sign(off[furthest]) * lean[streams[furthest]] >= REPEAT
-        aside[furthest] = not repeated
+        aside[furthest] = not repeated(off[furthest], lean[streams[furthest]])
         left = left[left != furthest]
     return aside, off
+
+
+def repeated(off: float, lean: float) -> bool:
+    """Whether the sensor's last reading was off to the same side, at least half as far."""
+    return bool(np.sign(off) * lean >= REPEAT * abs(off))

@@ -21,7 +21,8 @@ HOMES = sorted(
     {
         *(causaldq._HOMES[name] or f"causaldq.{name}" for name in causaldq.__all__),
         "causaldq",
-        "causaldq.watch",
+        "causaldq.live.session",
+        "causaldq.sensors",
     }
 )
 
