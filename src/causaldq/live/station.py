@@ -47,8 +47,8 @@ class Station:
         self.state, self.save_every = state, save_every
         self.identity = session.monitor.identity
         self.stopping = False
+        self._started = self._replayed = False
         self._unsaved = 0
-        self._replayed = False
 
     def run(self) -> None:
         """Until the rows end, an alarm is to be the end, or a signal comes."""
@@ -59,6 +59,8 @@ class Station:
                 for file in self.files:
                     file.begin()
                 self.save()
+            if not self._started:
+                self._started = True
                 self._write([self.session.start()])
             while not (self.stopping or self.session.ended):
                 self._commands()
@@ -113,6 +115,7 @@ class Station:
         facts, arrays = self.session.snapshot()
         whole = {
             "identity": self.identity,
+            "started": self._started,
             "settings": self.session.settings.model_dump(mode="json"),
             "session": facts,
             "reader": self.reader.snapshot(),
@@ -135,6 +138,7 @@ class Station:
         say(f"resumed after row {self.session.monitor.step}{when}")
 
     def _restore(self, facts: dict[str, Any], arrays: Any) -> None:
+        self._started = bool(facts["started"])
         self.session.restore(facts["session"], arrays)
         self.reader.restore(facts["reader"])
         now = self.session.settings.model_dump(mode="json")
