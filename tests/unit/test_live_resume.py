@@ -110,7 +110,7 @@ def dies_at(count: int, monkeypatch: pytest.MonkeyPatch) -> Callable[[], bool]:
 
 
 @pytest.mark.parametrize(
-    ("source", "save_every", "stride"), [("file", 1, 1), ("file", 4, 3), ("pipe", 1, 7)]
+    ("source", "save_every", "stride"), [("file", 1, 3), ("file", 4, 5), ("pipe", 1, 13)]
 )
 def test_a_kill_at_any_moment_changes_nothing(
     tmp_path: Path,

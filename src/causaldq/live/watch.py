@@ -60,7 +60,9 @@ def watch_plant(options: Options, standard_input: BinaryIO) -> bool:
             from causaldq.live.server import serving
 
             outputs.append(closing.enter_context(serving(session, control, options)))
-        source = source_of(options.rows, standard_input, follow=options.follow, say=say)
+        source = source_of(
+            options.rows, standard_input, follow=options.follow or options.page is not None, say=say
+        )
         Station(
             session,
             reader,
