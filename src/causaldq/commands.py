@@ -65,7 +65,9 @@ def fit(
     normal: Annotated[
         str, typer.Option(help="rows of normal operation, as 1:700; all by default")
     ] = "",
-    arl0: Annotated[float, typer.Option(help="wanted rows to a false alarm")] = 200.0,
+    arl0: Annotated[
+        str, typer.Option(help="wanted rows to a false alarm; or '7 days', with --time")
+    ] = "200",
     method: Annotated[str, typer.Option(help="what chooses sensors and alarms")] = (
         "bayes_posterior"
     ),
@@ -81,9 +83,11 @@ def fit(
     written all the same, and says so.
     """
     from causaldq.monitor import Monitor
+    from causaldq.spacing import rows_in
 
     rows = _rows(file, normal, time)
-    monitor = Monitor.fit(rows, sensors, arl0=arl0, method=method, seed=seed)
+    steps = rows_in(arl0, time, list(rows.pop(time)) if time else None)
+    monitor = Monitor.fit(rows, sensors, arl0=steps, method=method, seed=seed)
     monitor.save(output)
     print(monitor.summary())
     print(f"{output}: watch with  causaldq watch {output} FILE")
@@ -91,6 +95,7 @@ def fit(
 
 
 def _rows(file: Path, normal: str, time: str) -> Any:
+    """Rows of normal operation, the time among them."""
     import pandas as pd
 
     try:
@@ -99,12 +104,8 @@ def _rows(file: Path, normal: str, time: str) -> Any:
         raise DataError(f"{file} does not exist") from None
     except (OSError, ValueError) as error:
         raise DataError(f"{file} cannot be read as CSV: {str(error).splitlines()[0]}") from None
-    if time:
-        if time not in table:
-            raise DataError(
-                f"{file} has no column {time!r}; there are {', '.join(map(str, table))}"
-            )
-        table = table.drop(columns=time)
+    if time and time not in table:
+        raise DataError(f"{file} has no column {time!r}; there are {', '.join(map(str, table))}")
     if not normal:
         return table
     match = re.fullmatch(r"(\d+):(\d+)", normal)
@@ -113,7 +114,7 @@ def _rows(file: Path, normal: str, time: str) -> Any:
             f"--normal {normal}: give FIRST:LAST, rows counted from 1 without the header;"
             f" {file} has {len(table)} rows"
         )
-    return table.iloc[int(match[1]) - 1 : int(match[2])]
+    return table.iloc[int(match[1]) - 1 : int(match[2])].copy()
 
 
 def watch(

@@ -23,6 +23,7 @@ HOMES = sorted(
         "causaldq",
         "causaldq.live.session",
         "causaldq.sensors",
+        "causaldq.spacing",
     }
 )
 

@@ -152,6 +152,7 @@ def serving(session: Session, control: Control, wanted: Wanted) -> Iterator[Boar
         listening = socket.socket(family)
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind((wanted.host, wanted.page or 0))
+        listening.listen()
     except (OSError, OverflowError) as error:
         raise ConfigError(
             f"--page {wanted.page} at {wanted.host}: {error}; give another port"

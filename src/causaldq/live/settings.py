@@ -28,7 +28,14 @@ class OnAlarm(Settings):
 
 
 class WatchSettings(Settings):
-    """All settings of a watch; `read_settings` takes them from a TOML file."""
+    """All settings of a watch; `read_settings` takes them from a TOML file.
+
+    Examples
+    --------
+    >>> from causaldq import SensorRules
+    >>> WatchSettings(after="restart", sensors=SensorRules(without=["flow"])).clear_after
+    10
+    """
 
     after: Annotated[
         After, Field(description="after an alarm: go on, forget and begin afresh, or end")
