@@ -18,10 +18,10 @@ from causaldq.types import Bools, Floats, Ints
 
 LONGEST_REST = 64
 """Rows after which a sensor that gave nothing is asked again at the latest."""
-SPIKE = 4.0
+SPIKE = 5.0
 """A reading further off than this, in standard deviations, is believed only if repeated. Normal
-operation has one in 16,000, too few for the alarm limit, which is set without this rule, to feel:
-false alarms can only become rarer."""
+operation has one in 1.7 million: rows of normal operation cannot show what such readings do, and
+the alarm limit, which is set without this rule, does not feel it."""
 REPEAT = 0.5
 """A reading is a repeat if the one before it of the same sensor was off to the same side by at
 least this share."""
