@@ -93,15 +93,15 @@ def evaluate(
         )
     problem = Problem(streams.covariance, sensors, graphs=true_graph(streams))
     values = streams.in_control(replications, before + horizon, generator(seed, "values"))
-    means = [shift.means(streams, replications, generator(seed, "shifts")) for shift in shifts]
+    changes = [shift.change(streams, replications, generator(seed, "shifts")) for shift in shifts]
     rows = []
     with Reporter("evaluate", len(named), "method", lines=False) as reporter:
         for name, method in named.items():
             limit = calibrate(method, streams, sensors, arl0=arl0, paths=paths, seed=seed)
             made = resolved(method, problem)
             rng = generator(seed, "evaluate")
-            nobody = [None for _ in means]
-            outcomes = delays(made, values, before, means, nobody, limit.value, rng)
+            nobody = [None for _ in changes]
+            outcomes = delays(made, values, before, changes, nobody, limit.value, rng)
             for shift, outcome in zip(shifts, outcomes, strict=True):
                 counted = np.where(outcome.false_alarm, np.nan, outcome.delay)[None]
                 found = estimate(counted, confidence, horizon)

@@ -17,6 +17,7 @@ NAMES = (
     "cmab",
     "tras",
     "bayes_posterior",
+    "any_shift",
     "causal_dq_eq",
     "non_causal_eq",
     "causal_sr",
