@@ -10,18 +10,14 @@ R_f the likelihood ratio of the family summed over all times at which the change
 The evidence decides which family the alarm comes from.
 
 Own sizes and one size: the change came to all shifted streams at one of a few candidate times,
-and each stream shifted with probability q, by d deviations up or down. With the sums S_i and N_i
-since then, as in `bayes_posterior`, stream i has the likelihood ratio
+and each stream shifted with probability q, by a normal amount of variance v. With the sums S_i
+and N_i since then, and their likelihood ratio LR_iv, as in `bayes_posterior`,
 
-    LR_id = exp(-d^2 N_i / 2) cosh(d S_i)
+    own sizes   prod_i (1 - q + q mean_v LR_iv)             q = m/p, but at most one half
+    one size    mean over v and q of prod_i (1 - q + q LR_iv)
 
-if its size is d, others taken for unshifted, and
-
-    own sizes   prod_i (1 - q + q mean_d LR_id)
-    one size    mean over d of prod_i (1 - q + q LR_id)
-
-are averaged over several shares q. Where many streams shift by amounts that are alike, they
-tell the size together, and one size is the earlier.
+Where many streams shift by amounts that are alike, they tell the size together, and one size is
+the earlier.
 
 Root causes: one stream shifted, and others with it as the correlations or, if the problem has
 graphs, its causal effects say: `causal_sr`.
@@ -59,18 +55,21 @@ class AnyShiftSettings(Settings):
     own_sizes: Annotated[Positive, Field(description="prior weight: each its own size")] = 1.0
     one_size: Annotated[Positive, Field(description="prior weight: one size for all")] = 1.0
     root_causes: Annotated[Positive, Field(description="prior weight: one root cause")] = 1.0
-    sizes: Annotated[
-        list[Positive], Field(min_length=1, description="of shifts, in stream deviations")
-    ] = [0.4, 0.9, 2.0]
+    variances: Annotated[
+        list[Positive], Field(min_length=1, description="of shifts, in stream deviations squared")
+    ] = [0.03, 0.2, 1.5]
     shares: Annotated[
-        list[Share], Field(min_length=1, description="of streams that shift, all as likely")
+        list[Share], Field(min_length=1, description="of streams that shift by one size")
     ] = [0.05, 0.2, 0.5]
+    most_shifted: Annotated[
+        Share, Field(description="share with own sizes is m/p, but at most this")
+    ] = 0.5
     deltas: Annotated[
         list[Positive], Field(min_length=1, description="sizes of root causes, in deviations")
     ] = [0.5, 1.0, 2.0]
     head_start: Annotated[
         Positive, Field(description="factor of the weight of root causes in choosing sensors")
-    ] = 20.0
+    ] = 7.5
     levels: Annotated[
         Count, Field(description="change times 2, 4, ... 2^levels steps apart are kept")
     ] = 7
@@ -79,7 +78,7 @@ class AnyShiftSettings(Settings):
 
 @dataclass(frozen=True)
 class AnyShiftState(State):
-    """Evidence for c candidate times, 1 + d forms of the likelihood ratio, and q shares."""
+    """Evidence for c candidate times, in 1 + v forms: own sizes, and one size of each variance."""
 
     time: Ints
     """Steps so far, (n,)."""
@@ -88,12 +87,12 @@ class AnyShiftState(State):
     information: Floats
     """N, (n, c, p)."""
     ratio: Floats
-    """Likelihood ratios, (n, 1 + d, c, p): their mean over the sizes, then one for each."""
-    own_size: Floats
-    """Size that each stream's shift is expected to have, if it has its own, (n, c, p)."""
+    """Likelihood ratios, (n, 1 + v, c, p): their mean over the variances, then one for each."""
+    size: Floats
+    """Size that a stream's shift is expected to have, if there is one, (n, 1 + v, c, p)."""
     total: Floats
-    """Log likelihood ratio of each hypothesis, (n, 1 + d, q, c); minus infinity before it
-    begins."""
+    """Log likelihood ratio of each form with each of its shares, (n, f, c); minus infinity before
+    the candidate begins."""
     causes: CausalSrState
     """Evidence for root causes."""
 
@@ -125,31 +124,34 @@ class AnyShift(Method[AnyShiftState]):
         self.causes: CausalSr = kind(problem, CausalSrSettings(deltas=chosen.deltas))
         self.covariance: Floats = self.causes.covariance
         self.deviations: Floats = np.sqrt(np.diag(problem.covariance))
-        self.sizes: Floats = np.array(chosen.sizes)
-        self.shares: Floats = np.array(chosen.shares)
+        self.variances: Floats = np.array(chosen.variances)
         self.times = ChangeTimes(chosen.levels, chosen.kept)
         weights = np.array([chosen.own_sizes, chosen.one_size, chosen.root_causes])
         own, one, cause = weights / weights.sum()
-        d, q = len(self.sizes), len(self.shares)
-        self.log_prior: Floats = np.log(np.repeat([own / q, one / (d * q)], [1, d]))
-        """Of each form with each share, (1 + d,)."""
-        self.log_prior_cause = float(np.log(cause))
+        v, q = len(chosen.variances), len(chosen.shares)
+        share = min(chosen.most_shifted, problem.m / problem.p)
+        self.forms: Ints = np.repeat(np.arange(1 + v), [1, *[q] * v])
+        self.shares: Floats = np.array([share, *chosen.shares * v])
+        self.log_prior: Floats = np.log([own, *[one / (v * q)] * (v * q)])
+        """(f,) each: own sizes; then every variance with every share."""
         self.odds: Floats = (1.0 - self.shares) / self.shares
-        self.size_unread = float(np.sqrt(np.mean(self.sizes**2)))
+        self.log_prior_cause = float(np.log(cause))
+        _, size = self._belief(np.zeros((1, 1, 1)), np.zeros((1, 1, 1)))
+        self.size_unread: Floats = size[0, :, 0, 0]
         self.signatures: Floats = np.concatenate(
             [np.diag(self.deviations), self.causes.hypotheses.signatures]
         )
         """(p + h, p), of streams alone and of root causes, when they move by one deviation."""
 
     def start(self, n: int, truth: Truth | None, rng: np.random.Generator) -> AnyShiftState:
-        c, p, d = self.times.count, self.problem.p, len(self.sizes)
+        c, p, forms = self.times.count, self.problem.p, len(self.size_unread)
         return AnyShiftState(
             time=np.zeros(n, dtype=np.int64),
             score=np.zeros((n, c, p)),
             information=np.zeros((n, c, p)),
-            ratio=np.ones((n, 1 + d, c, p)),
-            own_size=np.full((n, c, p), self.size_unread),
-            total=np.full((n, 1 + d, len(self.shares), c), -np.inf),
+            ratio=np.ones((n, forms, c, p)),
+            size=np.tile(self.size_unread[:, None, None], (n, 1, c, p)),
+            total=np.full((n, len(self.forms), c), -np.inf),
             causes=self.causes.start(n, truth, rng),
         )
 
@@ -174,39 +176,36 @@ class AnyShift(Method[AnyShiftState]):
 
         A stream is worth its probability of a shift times its expected size.
         """
-        log_weights = state.total + self.log_prior[:, None, None] + self.times.log_span
-        largest = np.maximum(log_weights.max(axis=(1, 2, 3)), 0.0)
-        weights = np.exp(log_weights - largest[:, None, None, None])
+        log_weights = state.total + self.log_prior[:, None] + self.times.log_span
+        largest = np.maximum(log_weights.max(axis=(1, 2)), 0.0)
+        weights = np.exp(log_weights - largest[:, None, None])
+        # A change at this step, of which nothing has been read, is possible, too.
         just_now = np.exp(self.log_prior - largest[:, None])
-        # A change at this step, of which nothing has been read.
-        prior_sizes = np.array([self.size_unread, *self.sizes])
-        worth = (just_now @ prior_sizes * self.shares.sum())[:, None]
-        for form, size in enumerate([state.own_size, *self.sizes]):
+        worth: Floats = (just_now @ (self.shares * self.size_unread[self.forms]))[:, None]
+        for form in range(state.ratio.shape[1]):
             ratio = state.ratio[:, form]
-            inverse = sum(
-                weights[:, form, number, :, None] / (ratio + odds)
-                for number, odds in enumerate(self.odds)
-            )
-            inverse *= ratio
-            inverse *= size
-            worth = worth + inverse.sum(axis=1)
-        total = weights.sum(axis=(1, 2, 3)) + just_now.sum(axis=1) * len(self.shares)
-        return largest + np.log(total), worth
+            shifted = np.zeros_like(ratio)
+            for number in np.flatnonzero(self.forms == form):
+                shifted += weights[:, number, :, None] / (ratio + self.odds[number])
+            shifted *= ratio
+            shifted *= state.size[:, form]
+            worth = worth + shifted.sum(axis=1)
+        return largest + np.log(weights.sum(axis=(1, 2)) + just_now.sum(axis=1)), worth
 
     def observe(
         self, state: AnyShiftState, streams: Ints, values: Floats, rng: np.random.Generator
     ) -> AnyShiftState:
         n, forms, c, p = state.ratio.shape
         rows = np.arange(n)
-        score, information, ratio, own_size, total = (
+        score, information, ratio, size, total = (
             part.copy()
-            for part in (state.score, state.information, state.ratio, state.own_size, state.total)
+            for part in (state.score, state.information, state.ratio, state.size, state.total)
         )
         begins = self.times.begins(state.time)
         score[rows, begins] = information[rows, begins] = 0.0
         ratio[rows, :, begins] = 1.0
-        own_size[rows, begins] = self.size_unread
-        total[rows, :, :, begins] = 0.0
+        size[rows, :, begins] = self.size_unread[:, None]
+        total[rows, :, begins] = 0.0
 
         precision = inverse_positive(self.covariance[streams[:, :, None], streams[:, None, :]])
         deviations = self.deviations[streams]
@@ -216,21 +215,20 @@ class AnyShift(Method[AnyShiftState]):
         place = np.arange(0, n * c * p, p).reshape(n, c, 1) + streams[:, None, :]
         read_score = score.take(place) + seen[:, None, :]
         read_information = information.take(place) + known[:, None, :]
-        after, read_size = self._belief(read_score, read_information)
-        for part, read in (
-            *((score, read_score), (information, read_information)),
-            (own_size, read_size),
-        ):
-            part.reshape(-1)[place] = read
+        score.reshape(-1)[place] = read_score
+        information.reshape(-1)[place] = read_information
         place = np.arange(0, n * forms * c * p, p).reshape(n, forms, c, 1)
         place = place + streams[:, None, None, :]
         before = ratio.take(place)
+        after, read_size = self._belief(read_score, read_information)
         ratio.reshape(-1)[place] = after
-        for number, odds in enumerate(self.odds):
+        size.reshape(-1)[place] = read_size
+        for number, (form, odds) in enumerate(zip(self.forms, self.odds, strict=True)):
             # log(1 - q + q LR), less what it was.
-            total[:, :, number] += np.log((after + odds) / (before + odds)).sum(axis=3)
+            gained = np.log((after[:, form] + odds) / (before[:, form] + odds))
+            total[:, number] += gained.sum(axis=2)
         causes = self.causes.observe(state.causes, streams, values, rng)
-        return AnyShiftState(state.time + 1, score, information, ratio, own_size, total, causes)
+        return AnyShiftState(state.time + 1, score, information, ratio, size, total, causes)
 
     def statistic(self, state: AnyShiftState) -> Floats:
         log_weights = self._log_weights(state)
@@ -252,29 +250,33 @@ class AnyShift(Method[AnyShiftState]):
         log_weights = self._log_weights(state)
         largest = np.maximum(log_weights.max(axis=1, keepdims=True), 0.0)
         weights, just_now = np.exp(log_weights - largest), np.exp(-largest)
-        by_form = weights[:, :-1].reshape(state.total.shape)
+        by_time = weights[:, :-1].reshape(state.total.shape)
         shifted = just_now / p + weights[:, -1:] * self.causes.cause_posterior(state.causes)
-        for number, odds in enumerate(self.odds):
-            certain = state.ratio / (state.ratio + odds)
-            shifted += np.einsum("nec,necp->np", by_form[:, :, number], certain)
+        for number, (form, odds) in enumerate(zip(self.forms, self.odds, strict=True)):
+            ratio = state.ratio[:, form]
+            shifted += np.einsum("nc,ncp->np", by_time[:, number], ratio / (ratio + odds))
         return np.asarray(shifted / (weights.sum(axis=1, keepdims=True) + just_now))
 
     def _log_weights(self, state: AnyShiftState) -> Floats:
         """log(pi R) of every form, share and candidate time, and last of the root causes."""
-        n, *forms = state.total.shape
-        filters = state.total + self.log_prior[:, None, None] + self.times.log_span
+        n, f, c = state.total.shape
+        streams = state.total + self.log_prior[:, None] + self.times.log_span
         causes = self.causes.statistic(state.causes) + self.log_prior_cause
-        return np.column_stack([filters.reshape(n, int(np.prod(forms))), causes])
+        return np.column_stack([streams.reshape(n, f * c), causes])
 
     def _belief(self, score: Floats, information: Floats) -> tuple[Floats, Floats]:
-        """Ratios (n, 1 + d, c, m), and own sizes (n, c, m), from sums (n, c, m)."""
-        sizes = self.sizes[:, None, None]
-        moved = sizes * score[:, None]
-        cost = sizes**2 / 2 * information[:, None]
-        n, d, c, m = moved.shape
-        ratio = np.empty((n, 1 + d, c, m))
-        each = np.exp(np.clip(moved - cost, -LARGEST, LARGEST), out=ratio[:, 1:])
-        each += np.exp(np.clip(-moved - cost, -LARGEST, LARGEST))
-        each /= 2
+        """Ratios and sizes (n, 1 + v, c, m) from sums (n, c, m)."""
+        variances = self.variances[:, None, None]
+        grown = 1.0 + information[:, None] * variances
+        mean = score[:, None] * variances
+        mean /= grown
+        logs = score[:, None] * mean
+        logs -= np.log(grown)
+        logs /= 2
+        n, v, c, m = logs.shape
+        ratio, square = np.empty((2, n, 1 + v, c, m))
+        each = np.exp(np.minimum(logs, LARGEST, out=logs), out=ratio[:, 1:])
+        np.add(variances / grown, np.square(mean, out=mean), out=square[:, 1:])
         each.mean(axis=1, out=ratio[:, 0])
-        return ratio, np.sqrt((each * sizes**2).mean(axis=1) / ratio[:, 0])
+        square[:, 0] = (each * square[:, 1:]).mean(axis=1) / ratio[:, 0]
+        return ratio, np.sqrt(square, out=square)
