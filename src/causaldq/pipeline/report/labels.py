@@ -13,6 +13,7 @@ LABELS = {
     "tras": "TRAS",
     "cusum": "CUSUM, all known",
     "bayes_posterior": "Bayes posterior",
+    "any_shift": "Shifts of any kind",
     "causal_dq_eq": "Causal DQ, any place",
     "non_causal_eq": "Non-causal DQ, any place",
     "causal_sr": "Root-cause mixture",
