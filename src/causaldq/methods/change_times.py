@@ -29,7 +29,8 @@ class ChangeTimes:
     @property
     def log_span(self) -> Floats:
         """Logarithm (c,) of how many change times each candidate stands for."""
-        return np.repeat(np.arange(self.levels), self.kept) * np.log(2.0)
+        levels = np.repeat(np.arange(self.levels), self.kept)
+        return np.asarray(levels * np.log(2.0), np.float64)
 
     def begins(self, time: Ints) -> Ints:
         """Which candidate (n,) gives way to a change at this step.
