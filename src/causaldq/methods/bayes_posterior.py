@@ -24,7 +24,7 @@ import numpy as np
 from pydantic import Field
 
 from causaldq.methods.base import Method, Problem, State, Truth
-from causaldq.methods.change_times import gives_way, log_sum, mixed, over_times, shifted
+from causaldq.methods.change_times import ChangeTimes, log_sum, mixed, over_times, shifted
 from causaldq.methods.information import TIE, most_informative
 from causaldq.setting import Count, Positive, Settings
 from causaldq.statistic import inverse_positive
@@ -80,9 +80,8 @@ class BayesPosterior(Method[BayesState]):
         self.covariance: Floats = problem.covariance + ridge
         self.share = min(self.settings.most_shifted, problem.m / problem.p)
         self.variances: Floats = np.array(self.settings.variances)
-        levels = np.repeat(np.arange(self.settings.levels), self.settings.kept)
-        self.log_span: Floats = levels * np.log(2.0)
-        """How many change times each candidate stands for."""
+        self.times = ChangeTimes(self.settings.levels, self.settings.kept)
+        self.log_span: Floats = self.times.log_span
         _, worth = self._belief(np.zeros(1), np.zeros(1))
         self.worth_unread = float(worth[0])
 
@@ -109,7 +108,7 @@ class BayesPosterior(Method[BayesState]):
     ) -> BayesState:
         n, c, p = state.score.shape
         rows = np.arange(n)
-        begins = self._begins(state.time)
+        begins = self.times.begins(state.time)
         score, information, log_ratio, worth, total = (
             part.copy()
             for part in (
@@ -165,10 +164,6 @@ class BayesPosterior(Method[BayesState]):
     def over_times(self, state: BayesState, values: Floats, now: float) -> Floats:
         """Mean over the candidates of values (n, c, p), and of `now` for a change at this step."""
         return over_times(state.total + self.log_span, values, now)
-
-    def _begins(self, time: Ints) -> Ints:
-        """Which candidate (n,) gives way to a change at this step."""
-        return gives_way(time, self.settings.levels, self.settings.kept)
 
     def _belief(self, score: Floats, information: Floats) -> tuple[Floats, Floats]:
         """log LR, and the probability of a shift times its expected size."""

@@ -37,7 +37,7 @@ import numpy.typing as npt
 from pydantic import Field
 
 from causaldq.methods.base import Method, Problem, State, Truth
-from causaldq.methods.change_times import gives_way, log_sum, mixed, over_times, shifted
+from causaldq.methods.change_times import ChangeTimes, log_sum, mixed, over_times, shifted
 from causaldq.methods.information import TIE, most_informative
 from causaldq.models.state_space import Belief, Seen, StateSpace
 from causaldq.setting import Count, NotNegative, Positive, Settings, Share
@@ -277,7 +277,7 @@ class InnovationFilter(Method[InnovationState]):
         """
         rows = np.arange(len(state.time))
         state = replace(state, **{name: getattr(state, name).copy() for name in EVIDENCE})
-        slot = gives_way(state.time, self.settings.levels, self.settings.kept)
+        slot = ChangeTimes(self.settings.levels, self.settings.kept).begins(state.time)
         old = state.began[rows, slot]
         later = np.where(state.began > old[:, None], state.began, np.iinfo(np.int64).max)
         heir = later.argmin(axis=1)

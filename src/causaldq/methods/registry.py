@@ -22,6 +22,7 @@ NAMES = (
     "tssrp_cov",
     "bayes_posterior",
     "innovation_filter",
+    "any_shift",
     "causal_dq_eq",
     "non_causal_eq",
     "causal_sr",
