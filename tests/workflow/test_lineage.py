@@ -20,7 +20,18 @@ import pandas as pd
 import pytest
 import responses
 import yaml
-from clones import ROOT, call, commit, differences, environment, make_clone, snakemake
+from clones import (
+    ROOT,
+    call,
+    commit,
+    differences,
+    edit_record,
+    edit_records,
+    environment,
+    make_clone,
+    records,
+    snakemake,
+)
 from moto.server import ThreadedMotoServer
 from rocrate_validator import models, services
 from test_pipeline import CI, dry_run, jobs, wait_until
@@ -147,13 +158,13 @@ def reseeded(small: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_every_job_has_a_record_and_read_what_its_rule_declares(finished: Path) -> None:
-    records = [
-        json.loads(path.read_text()) for path in (finished / "results/ci/records").rglob("*.json")
-    ]
+    found = records(finished).values()
     planned = jobs(snakemake(finished, "-n", "--forceall", *CI).stdout)
-    assert len(records) == sum(planned.values())
-    maker = {name: record for record in records for name in record["outputs"]}
-    for record in records:
+    assert len(found) == sum(planned.values())
+    files = {p for p in (finished / "results/ci/records").rglob("*") if p.is_file()}
+    assert {p.name for p in files} == {f"{record['rule']}.jsonl" for record in found}
+    maker = {name: record for record in found for name in record["outputs"]}
+    for record in found:
         declared = set(record["snakemake"]["input"])
         beside = {name for d in declared & maker.keys() for name in maker[d]["outputs"]}
         assert declared <= set(record["inputs"]), record["job"]
@@ -418,10 +429,7 @@ def test_an_edited_number_is_not_verified(copy_of_small: Path) -> None:
 def test_the_records_are_those_of_a_commit(restored: Path) -> None:
     commit = call(restored, "git", "rev-parse", "--short=7", "HEAD").stdout.strip()
     assert f": as in commit {commit}\n" in causaldq(restored, "verify", "results/ci").stdout
-    place = restored / "results/ci/records/simulate/sim_p10.json"
-    record = json.loads(place.read_text())
-    record["host"]["cpu"] = "another"
-    place.write_text(json.dumps(record))
+    edit_record(restored, "simulate/sim_p10", lambda record: record["host"].update(cpu="another"))
     kind, why = findings(restored)["results/ci/manifest.json"]
     assert (kind, why) == (
         "changed",
@@ -432,10 +440,8 @@ def test_the_records_are_those_of_a_commit(restored: Path) -> None:
 
 
 def test_a_records_command_is_not_run(copy_of_small: Path) -> None:
-    place = copy_of_small / "results/ci/records/simulate/sim_p10.json"
-    record = json.loads(place.read_text())
-    record["command"] = "python -c 'import os; os.system(\"touch stolen\")'"
-    place.write_text(json.dumps(record))
+    harm = "python -c 'import os; os.system(\"touch stolen\")'"
+    edit_record(copy_of_small, "simulate/sim_p10", lambda record: record.update(command=harm))
     folder = copy_of_small / "replay"
     done = causaldq(
         copy_of_small, "replay", "artifacts/ci/streams/sim_p10.npz", "--folder", str(folder),
@@ -455,13 +461,14 @@ def test_a_number_forged_in_every_file_and_record_is_found(copy_of_small: Path) 
     edit(copy_of_small, names[1], f",{old},", ",1.5,")
     edit(copy_of_small, names[2], f"{tables['add'][0]:.1f}", "1.5")
     hashes = {name: hashlib.sha256((copy_of_small / name).read_bytes()) for name in names}
-    for place in (copy_of_small / "results/ci/records").rglob("*.json"):
-        record = json.loads(place.read_text())
+
+    def forge(record: dict[str, Any]) -> None:
         for side in ("inputs", "outputs"):
             for name in names:
                 if name in record[side]:
                     record[side][name]["sha256"] = hashes[name].hexdigest()
-        place.write_text(json.dumps(record))
+
+    edit_records(copy_of_small, forge)
     causaldq(copy_of_small, "manifest", "results/ci")
     row = tables.iloc[0]
     cell = f"{row['method']}, {row['protocol']}, {row['setting']}, delta={row['delta']}"
@@ -535,11 +542,11 @@ def test_a_cell_is_replayed_where_artifacts_are_absent(copy_of_small: Path) -> N
 
 
 def test_a_replay_that_gives_other_bytes_fails(copy_of_small: Path) -> None:
-    place = copy_of_small / "results/ci/records/simulate/sim_p10.json"
-    record = json.loads(place.read_text())
-    streams = record["outputs"]["artifacts/ci/streams/sim_p10.npz"]
-    streams["sha256"] = "0" * 64
-    place.write_text(json.dumps(record))
+    streams = "artifacts/ci/streams/sim_p10.npz"
+    edit_record(
+        *(copy_of_small, "simulate/sim_p10"),
+        lambda record: record["outputs"][streams].update(sha256="0" * 64),
+    )
     done = causaldq(copy_of_small, "replay", "artifacts/ci/streams/sim_p10.npz", check=False)
     assert done.returncode == 1
     assert "other bytes in artifacts/ci/streams/sim_p10.npz" in done.stdout

@@ -20,7 +20,7 @@ from causaldq.errors import DataError
 from causaldq.files import canonical_json, sha256, write_json
 from causaldq.pipeline.lineage.audit import hashes_in
 from causaldq.pipeline.lineage.manifest import place_of_manifest, place_of_signature
-from causaldq.pipeline.lineage.records import LOCK, Record, RecordStore, place_of
+from causaldq.pipeline.lineage.records import LOCK, Record, RecordStore
 from causaldq.pipeline.lineage.repository import CODE_PLACES, copy_code, is_in_history, lay_out
 from causaldq.pipeline.lineage.verify import Finding
 
@@ -453,8 +453,8 @@ class _Crate:
                 )
             )
         note = self.file(
-            place_of(self.store.profile, record.job).as_posix(),
-            description=f"Record of the job {record.job}",
+            self.store.place(record.job).partition("#")[0],
+            description=f"Records of the rule {record.rule}",
         )
         action = self.add(
             f"#job-{quote(record.job, safe='')}",

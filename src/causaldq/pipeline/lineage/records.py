@@ -1,8 +1,9 @@
 """Records: for each job, what ran, on what, with which code, and what came out.
 
-A record is one JSON file at results/<profile>/records/<job>.json, where the job is named like
-its log, logs/<profile>/<job>.log. It is written by the job itself when it ends, so that what
-it says of inputs, outputs and code is what the job saw.
+A record is written by the job itself when it ends, so that what it says of inputs, outputs and
+code is what the job saw: to results/<profile>/records/<job>.json, where the job is named like its
+log, logs/<profile>/<job>.log. When a run ends, its records are packed, one file a rule: see
+causaldq.pipeline.lineage.record_files.
 """
 
 import argparse
@@ -27,6 +28,7 @@ from causaldq.files import sha256, write_json
 from causaldq.pipeline.lineage.known_code import known_hash
 from causaldq.pipeline.lineage.observe import Observed, within
 from causaldq.pipeline.lineage.places import Places
+from causaldq.pipeline.lineage.record_files import Entry, read_entries
 from causaldq.pipeline.lineage.repository import git_state, told
 from causaldq.setting import Settings
 
@@ -235,9 +237,9 @@ def files_named(arguments: argparse.Namespace, root: Path) -> list[str]:
             if part and len(part) < 1000 and os.path.isfile(part):
                 name = within(root, Path(part))
                 found.add(name if name else Path(os.path.abspath(part)).as_posix())
-    if arguments.log is not None:
-        found.discard(arguments.log.as_posix())
-    return sorted(found)
+    # The log of an earlier try may lie there.
+    log = None if arguments.log is None else Path(os.path.abspath(arguments.log)).as_posix()
+    return sorted(found - {log})
 
 
 def _texts(values: Iterable[Any]) -> Iterator[str]:
@@ -331,21 +333,16 @@ def write_record(root: Path, profile: str, record: Record) -> None:
     write_json(root / place_of(profile, record.job), record.model_dump())
 
 
-def read_record(path: Path) -> Record:
-    try:
-        return Record.model_validate_json(path.read_bytes())
-    except FileNotFoundError:
-        raise DataError(f"{path} does not exist; run the rule that makes it") from None
-    except OSError as error:
-        raise DataError(
-            f"{path} is no record ({error.strerror}); delete it and run again"
-        ) from None
-    except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(str(part) for part in first["loc"])
-        raise DataError(
-            f"{path} is no record ({place}: {first['msg']}); delete it and run again"
-        ) from None
+def parsed(entry: Entry) -> Record:
+    """What a record says, if it is one."""
+    why = entry.why
+    if entry.said is not None:
+        try:
+            return Record.model_validate(entry.said)
+        except ValidationError as error:
+            first = error.errors()[0]
+            why = f"{'.'.join(str(part) for part in first['loc'])}: {first['msg']}"
+    raise DataError(f"{entry.place} is no record ({why}); delete it and run again")
 
 
 class RecordStore:
@@ -367,23 +364,35 @@ class RecordStore:
     @cached_property
     def _read(self) -> tuple[list[Record], dict[str, str]]:
         records, broken = [], {}
-        for path in sorted(self.folder.rglob("*.json")):
-            place = path.relative_to(self.root).as_posix()
+        for entry in self.entries:
             try:
-                record = read_record(path)
+                record = parsed(entry)
             except DataError as error:
-                broken[place] = str(error)
+                broken[entry.place] = str(error)
                 continue
-            if why := self._leads_astray(record, place):
-                broken[place] = f"{why}; delete the record and run again"
+            if why := self._leads_astray(record, entry.job):
+                broken[entry.place] = f"{why}; delete the record and run again"
             else:
                 records.append(record)
         return records, broken
 
-    def _leads_astray(self, record: Record, place: str) -> str | None:
+    @cached_property
+    def entries(self) -> list[Entry]:
+        """The records as they were read, good or not."""
+        return read_entries(self.root, self.folder)
+
+    def place(self, job: str) -> str:
+        """Where the record of a job was read."""
+        return self._read_at.get(job, place_of(self.profile, job).as_posix())
+
+    @cached_property
+    def _read_at(self) -> dict[str, str]:
+        return {entry.job: entry.place for entry in self.entries}
+
+    def _leads_astray(self, record: Record, job: str) -> str | None:
         """Why a record must not be followed: what it names is not its own, or not the project's."""
         objection = self.places.objection
-        if place != place_of(self.profile, record.job).as_posix() or objection(place):
+        if job != record.job or objection(place_of(self.profile, job).as_posix()):
             return f"it says that it belongs to the job {record.job}, which has another place"
         made = tuple(f"{kind}/{self.profile}/" for kind in ("artifacts", "results"))
         for name in record.outputs:

@@ -13,7 +13,7 @@ from causaldq.files import read_csv, read_json
 from causaldq.pipeline.lineage import cells, recompute
 from causaldq.pipeline.lineage.audit import Code, objections
 from causaldq.pipeline.lineage.given import Given
-from causaldq.pipeline.lineage.records import Record, RecordStore, place_of
+from causaldq.pipeline.lineage.records import Record, RecordStore
 
 Rows = list["pd.Series[Any]"]
 
@@ -242,7 +242,7 @@ class _Findings:
     def compare(self, record: Record, name: str, *, made: bool = False) -> bool:
         """A file, with what a record says of it; whether it is here, and so."""
         known = (record.outputs if made else record.inputs)[name].sha256
-        place = place_of(self.store.profile, record.job)
+        place = self.store.place(record.job)
         where = "its record" if made else f"what {record.job} was made from"
         found = self.store.hash(name)
         maker = self.store.makers.get(name)
@@ -259,9 +259,9 @@ class _Findings:
         root, profile = self.store.root, self.store.profile
         records = [step.record for step in self.chain.steps]
         for job, why in objections(root, profile, records).items():
-            self.doubt(f"{place_of(profile, job)} cannot be right: {why}")
+            self.doubt(f"{self.store.place(job)} cannot be right: {why}")
         for job, why in Code(root).unknown(records).items():
-            self.doubt(f"{place_of(profile, job)} tells of unknown code: {why}")
+            self.doubt(f"{self.store.place(job)} tells of unknown code: {why}")
 
     def show_again(self, record: Record, name: str) -> None:
         """A table as its tidy results give it, against what stands there."""

@@ -27,7 +27,8 @@ from causaldq.pipeline.lineage.manifest import (
 from causaldq.pipeline.lineage.places import Places
 from causaldq.pipeline.lineage.planned import PlannedJob, planned_jobs
 from causaldq.pipeline.lineage.provenance import PROVENANCE, provenance, tells_of_now
-from causaldq.pipeline.lineage.records import LOCK, Record, RecordStore, place_of, same_command
+from causaldq.pipeline.lineage.record_files import drop
+from causaldq.pipeline.lineage.records import LOCK, Record, RecordStore, same_command
 from causaldq.pipeline.report.tidy import SHORT
 
 Kind = Literal["missing", "changed", "unexplained", "invalid", "stale"]
@@ -88,7 +89,7 @@ def verify(
         if not names:
             raise DataError(f"{within} is no file of profile {profile}; give one that it makes")
         makers = {store.makers[name].job for name in names if name in store.makers}
-        told = names | {place_of(profile, job).as_posix() for job in makers}
+        told = names | {store.place(job) for job in makers}
         # dvc.lock speaks of whole folders.
         findings = [f for f in findings if any(Path(n).is_relative_to(f.file) for n in told)]
     attested = attest(root, profile, signers)
@@ -153,7 +154,7 @@ def _check(store: RecordStore, jobs: dict[str, PlannedJob]) -> Iterator[Finding]
         elif record is None:
             yield Finding("unexplained", name, "no record says how it was made")
         elif found != record.outputs[name].sha256:
-            yield Finding("changed", name, f"{place_of(store.profile, record.job)} has another")
+            yield Finding("changed", name, f"{store.place(record.job)} has another")
         elif name not in jobs:
             if not _needs_what_is_not_here(record):
                 yield Finding("stale", name, NOT_ASKED_FOR)
@@ -165,7 +166,7 @@ def _check(store: RecordStore, jobs: dict[str, PlannedJob]) -> Iterator[Finding]
         yield Finding("invalid", name, why)
     good = [record for record in store.records if record.status == 0]
     for name, why in objections(store.root, store.profile, good).items():
-        yield Finding("invalid", place_of(store.profile, name).as_posix(), why)
+        yield Finding("invalid", store.place(name), why)
     for name in _inputs_unexplained(store):
         yield Finding("unexplained", name, "no record says how it was made")
     for name in _inputs_gone(store, jobs):
@@ -180,7 +181,7 @@ def _records_to_prune(store: RecordStore, listed: list[Finding]) -> Iterator[Fin
     unwanted = {finding.file for finding in listed if finding.why == NOT_ASKED_FOR}
     for record in store.records:
         if record.outputs and unwanted.issuperset(record.outputs):
-            yield Finding("stale", place_of(store.profile, record.job).as_posix(), NOT_ASKED_FOR)
+            yield Finding("stale", store.place(record.job), NOT_ASKED_FOR)
 
 
 def _needs_what_is_not_here(record: Record) -> bool:
@@ -285,12 +286,15 @@ def prune(root: Path, verdict: Verdict) -> list[str]:
 
     A manifest that was right before is made so again; one that was not stays as it is.
     """
-    places = Places(root)
+    places, store = Places(root), RecordStore(root, verdict.profile)
     gone = [f.file for f in verdict.findings if f.why == NOT_ASKED_FOR]
+    records = {store.place(record.job): record.job for record in store.records}
     for name in gone:
-        if why := places.objection(name):
-            raise DataError(f"{name} {why}; nothing more is deleted")
-        (root / name).unlink()
+        if name not in records:
+            if why := places.objection(name):
+                raise DataError(f"{name} {why}; nothing more is deleted")
+            (root / name).unlink()
+    drop(root, store.folder, [records[name] for name in gone if name in records])
     manifest = place_of_manifest(verdict.profile).as_posix()
     if gone and all(finding.file != manifest for finding in verdict.findings):
         write_manifest(root, verdict.profile)
