@@ -2,16 +2,16 @@
 
 import json
 import os
-import re
 import sys
 from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
-from typing import Annotated, Any, ParamSpec
+from typing import Annotated, ParamSpec
 
 import typer
 
 from causaldq.errors import CausalDQError, DataError
+from causaldq.tables.command import inspect
 
 P = ParamSpec("P")
 ALARMED = 3
@@ -42,7 +42,7 @@ def one_line_errors(command: Callable[P, None]) -> Callable[P, None]:
 
 def add_to(app: typer.Typer) -> None:
     """Add the commands."""
-    for command in (example, fit, watch):
+    for command in (example, inspect, fit, watch):
         app.command()(one_line_errors(command))
 
 
@@ -71,6 +71,9 @@ def fit(
         "bayes_posterior"
     ),
     time: Annotated[str, typer.Option(help="column that is the time, not a stream")] = "",
+    settings: Annotated[
+        Path | None, typer.Option(help="how the file is read, written by inspect")
+    ] = None,
     seed: Annotated[int, typer.Option(help="the same seed gives the same monitor")] = 0,
     anyway: Annotated[
         bool, typer.Option(help="end with status 0 even if the promise is not kept")
@@ -82,45 +85,24 @@ def fit(
     written all the same, and says so.
     """
     from causaldq.monitor import Monitor
+    from causaldq.tables.rows import normal_rows
+    from causaldq.tables.settings import given
 
-    rows = _rows(file, normal, time)
+    rows, left_out = normal_rows(file, given(settings, normal, time))
     monitor = Monitor.fit(rows, sensors, arl0=arl0, method=method, seed=seed)
     monitor.save(output)
-    print(monitor.summary())
+    print("\n".join([monitor.summary(), *left_out]))
     print(f"{output}: watch with  causaldq watch {output} FILE")
     raise SystemExit(FALLS_SHORT if monitor.falls_short and not anyway else 0)
-
-
-def _rows(file: Path, normal: str, time: str) -> Any:
-    import pandas as pd
-
-    try:
-        table = pd.read_csv(file)
-    except FileNotFoundError:
-        raise DataError(f"{file} does not exist") from None
-    except (OSError, ValueError) as error:
-        raise DataError(f"{file} cannot be read as CSV: {str(error).splitlines()[0]}") from None
-    if time:
-        if time not in table:
-            raise DataError(
-                f"{file} has no column {time!r}; there are {', '.join(map(str, table))}"
-            )
-        table = table.drop(columns=time)
-    if not normal:
-        return table
-    match = re.fullmatch(r"(\d+):(\d+)", normal)
-    if not match or not 1 <= int(match[1]) < int(match[2]) <= len(table):
-        raise DataError(
-            f"--normal {normal}: give FIRST:LAST, rows counted from 1 without the header;"
-            f" {file} has {len(table)} rows"
-        )
-    return table.iloc[int(match[1]) - 1 : int(match[2])]
 
 
 def watch(
     monitor: Annotated[Path, typer.Argument(help="written by fit, or by the pipeline")],
     file: Annotated[str, typer.Argument(help="CSV with a header; - for standard input")] = "-",
     time: Annotated[str, typer.Option(help="column to show as the time")] = "",
+    settings: Annotated[
+        Path | None, typer.Option(help="how the file is read, written by inspect")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="one JSON object a line")] = False,
     stop: Annotated[bool, typer.Option(help="end at the first alarm")] = False,
 ) -> None:
@@ -130,7 +112,11 @@ def watch(
     """
     from causaldq import watch as rows
     from causaldq.monitor import Monitor
+    from causaldq.tables.rows import opened
+    from causaldq.tables.settings import read_settings
 
+    form = None if settings is None else read_settings(settings)
+    time = time or (form.time or "" if form else "")
     place = "standard input" if file == "-" else file
     alarms = 0
     loaded = Monitor.load(monitor)
@@ -138,7 +124,7 @@ def watch(
         print(loaded.summary().splitlines()[0], file=sys.stderr)
     first = loaded.next
     print(json.dumps({"next": first}) if as_json else f"first: {' '.join(first)}", flush=True)
-    with sys.stdin if file == "-" else Path(file).open(encoding="utf-8-sig") as lines:
+    with opened(file, form) as lines:
         for reading in rows.watch(loaded, lines, place, time or None):
             shown = json.dumps(rows.as_json(reading)) if as_json else rows.as_text(reading)
             print(shown, flush=True)

@@ -1,18 +1,21 @@
 """Methods side by side: delays at one rate of false alarms."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from causaldq.calibration import measured_run_length
 from causaldq.errors import ConfigError
 from causaldq.estimates import estimate
-from causaldq.limits import calibrate, true_graph
-from causaldq.methods.base import Problem
+from causaldq.limits import CONFIDENCE, RESAMPLES, Limit, calibrate, true_graph
+from causaldq.methods.base import Method, Problem
+from causaldq.methods.bayes_posterior import BayesPosterior
+from causaldq.methods.causal_sr import CausalSr
 from causaldq.methods.resolve import MethodLike, name_of, resolved
 from causaldq.models.streams import StreamModel
 from causaldq.progress import Reporter
-from causaldq.run import delays
+from causaldq.run import delays, statistics
 from causaldq.seeds import generator
 from causaldq.worlds.public import Shift
 
@@ -27,6 +30,7 @@ def evaluate(
     shifts: Sequence[Shift],
     *,
     arl0: float = 200.0,
+    limit: Literal["simulated", "bound"] = "simulated",
     replications: int = 200,
     before: int = 50,
     horizon: int = 200,
@@ -50,6 +54,10 @@ def evaluate(
         Changes to detect.
     arl0 : float
         Steps to a false alarm that every method is calibrated to.
+    limit : {"simulated", "bound"}
+        Whether limits are those at which simulated paths reach `arl0`, or those that guarantee it
+        without simulation, for methods that have such a one (see `bound_limit`); `reached` then
+        says how cautious it is, and the delays what that costs.
     replications : int
         Runs per method and shift.
     before, horizon : int
@@ -91,17 +99,23 @@ def evaluate(
         raise ConfigError(
             "give at least two replications, one shift, and one step after the change"
         )
+    if limit not in ("simulated", "bound"):
+        raise ConfigError(f"limit is {limit!r}; give 'simulated' or 'bound'")
     problem = Problem(streams.covariance, sensors, graphs=true_graph(streams))
     values = streams.in_control(replications, before + horizon, generator(seed, "values"))
     means = [shift.means(streams, replications, generator(seed, "shifts")) for shift in shifts]
     rows = []
     with Reporter("evaluate", len(named), "method", lines=False) as reporter:
         for name, method in named.items():
-            limit = calibrate(method, streams, sensors, arl0=arl0, paths=paths, seed=seed)
             made = resolved(method, problem)
+            alarm = (
+                calibrate(method, streams, sensors, arl0=arl0, paths=paths, seed=seed)
+                if limit == "simulated"
+                else _bounded(made, streams, arl0, paths, seed)
+            )
             rng = generator(seed, "evaluate")
             nobody = [None for _ in means]
-            outcomes = delays(made, values, before, means, nobody, limit.value, rng)
+            outcomes = delays(made, values, before, means, nobody, alarm.value, rng)
             for shift, outcome in zip(shifts, outcomes, strict=True):
                 counted = np.where(outcome.false_alarm, np.nan, outcome.delay)[None]
                 found = estimate(counted, confidence, horizon)
@@ -116,9 +130,73 @@ def evaluate(
                         "high": found.high,
                         "missed": float(outcome.censored.mean()),
                         "early": float(outcome.false_alarm.mean()),
-                        "limit": limit.value,
-                        "reached": np.inf if limit.reached.value is None else limit.reached.value,
+                        "limit": alarm.value,
+                        "reached": np.inf if alarm.reached.value is None else alarm.reached.value,
                     }
                 )
             reporter.advance(name)
     return pd.DataFrame(rows)
+
+
+def bound_limit(method: Method[Any], arl0: float) -> float:
+    """The limit that guarantees a run length, whatever the sensors do, without simulation.
+
+    In control, a Shiryaev-Roberts sum R grows by one a step on average, so that the expected time
+    of an alarm is the expected sum at the alarm: it is at least A if the alarm is raised at A.
+
+    `bayes_posterior` counts each of its candidates as often as there are times it stands for. Those
+    that have begun by step n weigh at most g n + c, with g = (levels + 1) / 2 and
+    c = (3 * 2^(levels - 1) - 1) / 2 - g, so that it has to be g ARL0 + c. Where streams are
+    correlated, its sum is not one of likelihood ratios, and there is no bound.
+
+    Parameters
+    ----------
+    method : Method
+        One of the root-cause mixtures, or the filter on independent streams.
+    arl0 : float
+        Steps to a false alarm.
+
+    Returns
+    -------
+    float
+        Of the alarm statistic, the log of R.
+
+    Examples
+    --------
+    >>> from causaldq.methods import CausalSrNoGraph
+    >>> round(bound_limit(CausalSrNoGraph(Problem(np.eye(5), 2)), 200), 3)
+    5.298
+    """
+    if not 1 <= arl0 < np.inf:
+        raise ConfigError(f"arl0 is {arl0}; give the steps to a false alarm, at least 1")
+    if isinstance(method, CausalSr):
+        return float(np.log(arl0))
+    if not isinstance(method, BayesPosterior):
+        raise ConfigError(
+            f"the statistic of {type(method).__name__} is no Shiryaev-Roberts sum: there is no"
+            ' bound for its limit; give limit="simulated"'
+        )
+    covariance = method.problem.covariance
+    if (covariance != np.diag(np.diag(covariance))).any():
+        raise ConfigError(
+            f"{type(method).__name__} has a bound for its limit on independent streams only;"
+            ' give limit="simulated"'
+        )
+    levels = method.settings.levels
+    growth = (levels + 1) / 2
+    first = (3 * 2 ** (levels - 1) - 1) / 2 - growth
+    return float(np.log(growth * arl0 + first))
+
+
+def _bounded(
+    method: Method[Any], streams: StreamModel, arl0: float, paths: int, seed: int
+) -> Limit:
+    """The guaranteed limit, and the run length that it reaches on the paths of `calibrate`."""
+    if paths < 10:
+        raise ConfigError(f"{paths} paths; give at least 10")
+    value = bound_limit(method, arl0)
+    steps = int(np.ceil(5 * arl0))
+    fresh = streams.in_control(paths, steps, generator(seed, "check"), held_out=True)
+    seen = statistics(method, fresh, None, generator(seed, "check", "method"), lambda _: value)
+    rng = generator(seed, "interval")
+    return Limit(value, arl0, measured_run_length(seen, value, CONFIDENCE, RESAMPLES, rng))

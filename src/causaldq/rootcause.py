@@ -40,7 +40,12 @@ def suspicion(method: Method[Any], state: State) -> Floats:
         return state.larger()
     if isinstance(state, CmabState):
         return np.asarray(np.abs(state.mean) / np.sqrt(state.variance), np.float64)
-    raise ConfigError(f"{type(method).__name__} does not say which stream it suspects")
+    try:
+        return method.contributions(state)
+    except NotImplementedError:
+        raise ConfigError(
+            f"{type(method).__name__} does not say which stream it suspects"
+        ) from None
 
 
 @dataclass(frozen=True)

@@ -2,16 +2,16 @@
 
 import csv
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict
-from typing import Any, TextIO
+from typing import Any
 
 from causaldq.errors import DataError
 from causaldq.monitor import Monitor, NamedCause, Reading
 
 
 def watch(
-    monitor: Monitor, lines: TextIO, place: str = "rows", time: str | None = None
+    monitor: Monitor, lines: Iterable[str], place: str = "rows", time: str | None = None
 ) -> Iterator[Reading]:
     """Readings for a CSV with a header, one for each row as soon as it has arrived.
 
@@ -57,7 +57,7 @@ def watch(
         yield monitor.update({name: cells.get(columns[name]) for name in monitor.next}, when)
 
 
-def _records(lines: TextIO, place: str) -> Iterator[list[str]]:
+def _records(lines: Iterable[str], place: str) -> Iterator[list[str]]:
     """Lines as cells; a file that is no text is named."""
     reader = csv.reader(lines)
     while True:

@@ -1,8 +1,8 @@
-"""Methods as the defaults set them, or otherwise."""
+"""Methods as the defaults set them, or otherwise, and problems to try them on."""
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import yaml
@@ -17,13 +17,17 @@ from causaldq.methods.equivariant_network import shapes
 from causaldq.methods.registry import index_methods
 from causaldq.pipeline.jobs import train
 from causaldq.pipeline.plan import Plan
+from causaldq.statistic import StatisticSettings
 
+Form = Literal["normalised", "raw"]
 DEFAULTS: dict[str, Any] = yaml.safe_load(
     (Path(__file__).parents[2] / "config" / "defaults.yaml").read_text()
 )
 FAMILIES = {
     **dict.fromkeys(("causal_dq_eq", "non_causal_eq"), "bayes_posterior"),
     "causal_sr_no_graph": "causal_sr",
+    "cds": "tras",
+    "tssrp_cov": "tssrp",
 }
 
 
@@ -69,3 +73,46 @@ def made(name: str, problem: Problem, **changed: Any) -> Method[Any]:
         settings = kind.options.model_validate(options)
         return kind(problem, settings, made_network(causal=kind.graph != "none").weights)  # type: ignore[arg-type]
     return build(kind, problem, options)
+
+
+def a_covariance(p: int, seed: int = 0) -> np.ndarray:
+    """Dense, with variances other than one."""
+    mixing = np.random.default_rng(seed).standard_normal((p, p + 2))
+    return mixing @ mixing.T / p + 0.3 * np.eye(p)
+
+
+def a_problem(covariance: np.ndarray, m: int, *, form: Form = "normalised") -> Problem:
+    # a tiny ridge, so that slow versions may do without one
+    return Problem(covariance, m, StatisticSettings(decay=0.1, form=form, ridge=1e-9))
+
+
+def paths_of(covariance: np.ndarray, n: int, steps: int, seed: int) -> np.ndarray:
+    noise = np.random.default_rng(seed).standard_normal((n, steps, len(covariance)))
+    drift = np.linspace(0.0, 2.0, steps)[None, :, None]  # so that statistics go up as well as down
+    signs = np.where(np.arange(len(covariance)) % 3 == 0, -1.0, 1.0)
+    return noise @ np.linalg.cholesky(covariance).T + drift * signs
+
+
+def assert_largest(index: list[float], chosen: np.ndarray) -> None:
+    """The chosen streams have the largest index; ties may fall either way."""
+    rest = [value for i, value in enumerate(index) if i not in set(chosen.tolist())]
+    assert min(index[i] for i in chosen) >= max(rest) - 1e-9 * max(1.0, abs(max(rest)))
+
+
+class Recorder(np.random.Generator):
+    """Keeps the normal and the uniform draws it hands out."""
+
+    def __init__(self, seed: int) -> None:
+        super().__init__(np.random.PCG64(seed))
+        self.normals: list[np.ndarray] = []
+        self.uniforms: list[np.ndarray] = []
+
+    def standard_normal(self, *args: Any, **kwargs: Any) -> Any:
+        drawn = super().standard_normal(*args, **kwargs)
+        self.normals.append(np.array(drawn))
+        return drawn
+
+    def random(self, *args: Any, **kwargs: Any) -> Any:
+        drawn = super().random(*args, **kwargs)
+        self.uniforms.append(np.array(drawn))
+        return drawn

@@ -12,8 +12,8 @@ from causaldq.files import write_csv, write_json, write_text
 from causaldq.pipeline import code
 from causaldq.pipeline.config import Config
 from causaldq.pipeline.evaluation.aggregate import aggregate, aggregate_events, gather
+from causaldq.pipeline.lineage.dry_run import PlannedJob
 from causaldq.pipeline.lineage.manifest import write_manifest
-from causaldq.pipeline.lineage.planned import PlannedJob
 from causaldq.pipeline.lineage.records import (
     CodeFacts,
     Record,

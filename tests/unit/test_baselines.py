@@ -2,14 +2,14 @@
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pytest
 import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from made import made
+from made import Form, Recorder, a_covariance, a_problem, assert_largest, made, paths_of
 from scipy.stats import chi2
 
 from causaldq.calibration import CalibrationSettings, average_run_length, run_lengths
@@ -27,54 +27,16 @@ from causaldq.methods.tssrp import log_sum
 from causaldq.run import statistics, step
 from causaldq.statistic import LocalStatistic, StatisticSettings
 
-Form = Literal["normalised", "raw"]
 DEFAULTS = yaml.safe_load((Path(__file__).parents[2] / "config" / "defaults.yaml").read_text())
 CALIBRATION = CalibrationSettings(
     arl0=50.0, nominal_level=0.95, paths=10, fresh_paths=10, horizon_factor=2.0, arl0_grid=[50.0]
 )
 
 
-def a_covariance(p: int, seed: int = 0) -> np.ndarray:
-    """Dense, with variances other than one."""
-    mixing = np.random.default_rng(seed).standard_normal((p, p + 2))
-    return mixing @ mixing.T / p + 0.3 * np.eye(p)
-
-
-def a_problem(covariance: np.ndarray, m: int, *, form: Form = "normalised") -> Problem:
-    # a tiny ridge, so that slow versions may do without one
-    return Problem(covariance, m, StatisticSettings(decay=0.1, form=form, ridge=1e-9))
-
-
-def paths_of(covariance: np.ndarray, n: int, steps: int, seed: int) -> np.ndarray:
-    noise = np.random.default_rng(seed).standard_normal((n, steps, len(covariance)))
-    drift = np.linspace(0.0, 2.0, steps)[None, :, None]  # so that statistics go up as well as down
-    signs = np.where(np.arange(len(covariance)) % 3 == 0, -1.0, 1.0)
-    return noise @ np.linalg.cholesky(covariance).T + drift * signs
-
-
 def a_truth(n: int, p: int, k: int, seed: int, delta: float = 1.0) -> Truth:
     order = np.argsort(np.random.default_rng(seed).random((n, p)), axis=1)
     shifted = order < k
     return Truth(shifted, delta * shifted.astype(float))
-
-
-def assert_largest(index: list[float], chosen: np.ndarray) -> None:
-    """The chosen streams have the largest index; ties may fall either way."""
-    rest = [value for i, value in enumerate(index) if i not in set(chosen.tolist())]
-    assert min(index[i] for i in chosen) >= max(rest) - 1e-9 * max(1.0, abs(max(rest)))
-
-
-class Recorder(np.random.Generator):
-    """Keeps the normal draws it hands out."""
-
-    def __init__(self, seed: int) -> None:
-        super().__init__(np.random.PCG64(seed))
-        self.normals: list[np.ndarray] = []
-
-    def standard_normal(self, *args: Any, **kwargs: Any) -> Any:
-        drawn = super().standard_normal(*args, **kwargs)
-        self.normals.append(np.array(drawn))
-        return drawn
 
 
 class Still(np.random.Generator):

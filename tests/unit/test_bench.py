@@ -10,7 +10,7 @@ import pytest
 from causaldq.pipeline.bench.monitoring import exponent
 from causaldq.pipeline.bench.workflow import end_to_end, work_of_jobs
 from causaldq.pipeline.measure import Measurement, Target, ratios, side_by_side
-from causaldq.pipeline.report.text import speed
+from causaldq.pipeline.report.markdown import speed
 
 ROOT = Path(__file__).parents[2]
 

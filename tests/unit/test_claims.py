@@ -35,7 +35,7 @@ from causaldq.pipeline.report.judges import JUDGES
 from causaldq.pipeline.report.judges.delays import share_interval
 from causaldq.pipeline.report.judges.evidence import Judgement, count
 from causaldq.pipeline.report.tidy import Tidy
-from causaldq.pipeline.theory.checks import CHECKS
+from causaldq.pipeline.theory.checks import read_statements
 
 ROOT = Path(__file__).parents[2]
 REFERENCE = ROOT / "data/reference"
@@ -144,10 +144,10 @@ def test_the_protocols_are_judged_apart_and_together(plant: Plant) -> None:
     rows = cell(FIRST, {"causal_dq", "greedy"}) + cell(FIRST, {"causal_dq"}, delta=1.0)
     rows += cell(SECOND, {"tssrp"}, protocol="fair", arl0=150.0)
     row = verdicts(plant(rows), "shortest", tables=["noise_free"])
-    assert row["verdict"] == "holds in part"
+    assert row["verdict"] == "does not hold"
     assert row["verdict_paper"] == "holds"
     assert row["verdict_fair"] == "does not hold"
-    assert verdict_words(row) == "holds in part (2 of 3, 57 not measured)"
+    assert verdict_words(row) == "does not hold (true in 2 of 3, 57 not measured)"
     assert "alone the shortest in 1;" in row["evidence"]
     # who was ahead, and at which rate of false alarms
     assert "ahead elsewhere: TSSRP 1" in row["evidence"]
@@ -164,10 +164,10 @@ def test_a_bound_does_not_compete(plant: Plant) -> None:
 def test_nothing_can_be_told_where_nobody_differs_or_nothing_was_measured(plant: Plant) -> None:
     alike = plant(cell(FIRST, {"causal_dq", "tssrp", "greedy"}))
     row = verdicts(alike, "shortest", tables=["noise_free"])
-    assert verdict_words(row) == "cannot be told (undecided, or not measured)"
-    assert "1 undecided" in row["evidence"]
+    assert verdict_words(row) == "inconclusive (within noise, or not measured)"
+    assert "1 within noise" in row["evidence"]
     row = verdicts(alike, "shortest", tables=["noise"])
-    assert verdict_words(row) == "cannot be told (not measured)"
+    assert verdict_words(row) == "inconclusive (not measured)"
     early = plant(cell({"causal_dq": np.nan, "tssrp": 3.0}, {"tssrp"}))
     assert outcomes(shortest(early)) == [("paper", "open")]
 
@@ -300,7 +300,7 @@ def test_no_alarm_is_judged_under_the_nominal_limit_alone(plant: Plant) -> None:
     rows += cell({"causal_dq": 199.0, "greedy": 150.0}, set(), sigma=0.1, censored=0.99, **where)
     rows += cell({"causal_dq": 100.0}, set(), sigma=0.1, protocol="fair", **where)
     row = verdicts(plant(rows), "no_alarm", table="noise")
-    assert row["verdict"] == row["verdict_paper"] == "holds in part"
+    assert row["verdict"] == row["verdict_paper"] == "does not hold"
     assert row["verdict_fair"] == ""
     assert "1 of 2 are silent, too" in row["evidence"]
 
@@ -443,9 +443,9 @@ def test_a_part_alone_is_judged_by_reward_and_by_delay(plant: Plant) -> None:
         least=0.05,
     )
     # more reward at p = 10, none at p = 50, a longer delay
-    assert verdict_words(row) == "holds in part (1 of 3)"
+    assert verdict_words(row) == "does not hold (true in 1 of 3)"
     row = verdicts(plant(), "part_helps", part="x", tables=["noise_free"], least=0.05)
-    assert row["verdict"] == "cannot be told"
+    assert row["verdict"] == "inconclusive"
 
 
 def graphs(**tpr: float) -> pd.DataFrame:
@@ -574,11 +574,11 @@ def test_had_we_measured_the_printed_numbers_the_verdicts_would_be_those_in_prin
         printed = JUDGES["bold_in_print"](tidy).pieces
         assert [piece.outcome for piece in measured] == [piece.outcome for piece in printed]
     row = verdicts(tidy, "shortest", tables=["noise_free"])
-    assert verdict_words(row) == "holds in part (58 of 60)"
+    assert verdict_words(row) == "does not hold (true in 58 of 60)"
     row = verdicts(tidy, "shortest", tables=["noise"])
     assert verdict_words(row) == "holds (48 of 48)"
     row = verdicts(tidy, "shorter_than", rival="non_causal", least=0.0, tables=["train_test"])
-    assert verdict_words(row) == "holds in part (58 of 60)"
+    assert verdict_words(row) == "does not hold (true in 58 of 60)"
 
 
 def test_the_papers_numbers_are_compared_with_each_other(plant: Plant) -> None:
@@ -606,7 +606,7 @@ def test_every_claim_can_be_judged_without_any_measurement(plant: Plant) -> None
     assert table["id"].tolist() == list(BY_ID)
     of_print = {"bold_in_print", "same_experiment", "own_numbers", "null_law"}
     of_print |= {claim["id"] for claim in CLAIMS if claim.get("judge", "").endswith("in_print")}
-    unknown = set(table.loc[table["verdict"] == "cannot be told", "id"])
+    unknown = set(table.loc[table["verdict"] == "inconclusive", "id"])
     assert unknown == set(BY_ID) - of_print
     assert set(cells["id"]) == {claim["id"] for claim in CLAIMS if "judge" in claim}
     assert table["evidence"].str.endswith(".").all()
@@ -638,7 +638,7 @@ def test_a_claim_that_cannot_be_judged_is_one_clear_error(
 
 def test_every_check_of_the_theory_belongs_to_exactly_one_claim() -> None:
     cited = [name for claim in CLAIMS for name in claim.get("theory", [])]
-    known = [check.__name__.removeprefix("check_") for check in CHECKS]
+    known = [statement.id for statement in read_statements(REFERENCE / "theory.yaml")]
     assert sorted(cited) == sorted(known)
 
 
@@ -654,7 +654,11 @@ def test_a_statement_is_judged_by_all_its_readings(tmp_path: Path) -> None:
     known = {"place": "here", "part": "theory", "claim": "…"}
     claims = [{"id": "one", "theory": ["a", "b", "c"]}, {"id": "two", "theory": ["a"]}]
     table, _ = judge([claim | known for claim in claims], tidy)
-    assert table["verdict"].tolist() == ["holds in part", "holds"]
+    assert table["verdict"].tolist() == ["holds in some readings", "holds"]
+    assert [verdict_words(row) for _, row in table.iterrows()] == [
+        "holds in some readings (1 of 2)",
+        "holds (1 of 1)",
+    ]
     assert table["evidence"].iloc[0] == (
         "As printed: holds; as in the proof: does not hold; corrected: holds;"
         " vacuous where it holds. Checks: a, b, c."
@@ -669,11 +673,12 @@ def test_summary_and_tables_repeat_the_verdicts(plant: Plant) -> None:
     table, _ = judge(CLAIMS, plant(rows))
     lines = claims_summary(table)
     assert lines[0].startswith("48 claims about measurements: ")
-    assert "23 statements of section 5: cannot be told 23." in lines[0]
+    assert "23 statements of section 5: inconclusive 23." in lines[0]
     assert len(lines) == 1 + sum(claim.get("headline", False) for claim in CLAIMS)
     assert (
-        "simulated and real: holds in part (1 of 2, 142 not measured);"
-        " the paper's protocol holds (1 of 1), fair protocol does not hold (0 of 1)." in lines[1]
+        "simulated and real: does not hold (true in 1 of 2, 142 not measured);"
+        " the paper's protocol holds (1 of 1), fair protocol does not hold (true in 0 of 1)."
+        in lines[1]
     )
     part = table[table["part"] == "delays"]
     markdown = claims_markdown(part).splitlines()
@@ -707,8 +712,8 @@ def test_the_first_table_has_the_printed_ticks_and_our_verdicts(plant: Plant) ->
     assert set(measured["approach"]) == {"Causal DQ"}
     by_property = measured.set_index("property")["measured"]
     # random sensors were not run, and the oracle set is twice as fast
-    assert by_property["Partial observability"] == "holds 1, does not hold 1, cannot be told 1"
-    assert by_property["Mathematical foundations"] == "cannot be told 23"
+    assert by_property["Partial observability"] == "holds 1, does not hold 1, inconclusive 1"
+    assert by_property["Mathematical foundations"] == "inconclusive 23"
     tex = [line for line in comparison_table(rows).splitlines() if line.endswith(r"\\")]
     assert len(tex) == 1 + 6 + 1
     assert {line.count("&") for line in tex} == {6}

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from causaldq.pipeline import code
-from causaldq.pipeline.lineage.known_code import PLACE, known_hash
+from causaldq.pipeline.lineage.code_hash_cache import PLACE, cached_hash
 
 
 @pytest.fixture
@@ -177,26 +177,26 @@ def test_a_remembered_hash_is_the_one_of_the_code_at_hand(package: Path, tmp_pat
                 file.write("EXTRA = 1\n")
         right = fresh()
         seen.add(right)
-        assert known_hash(tmp_path, script, settings) == right, "the first job"
+        assert cached_hash(tmp_path, script, settings) == right, "the first job"
         with pytest.MonkeyPatch.context() as without:
             without.setattr(code, "executed", None)
-            assert known_hash(tmp_path, script, settings) == right, "the next one"
+            assert cached_hash(tmp_path, script, settings) == right, "the next one"
     assert len(seen) == 4
     (note,) = (tmp_path / PLACE).iterdir()
     note.write_text(note.read_text()[:50])
-    assert known_hash(tmp_path, script, settings) == right, "a damaged note"
+    assert cached_hash(tmp_path, script, settings) == right, "a damaged note"
     # `from causaldq import seeds` then means another file
     known = note.read_text()
     (package / "seeds").mkdir()
     (package / "seeds/__init__.py").write_text("")
     assert fresh() != right
-    assert known_hash(tmp_path, script, settings) == fresh()
+    assert cached_hash(tmp_path, script, settings) == fresh()
     assert note.read_text() != known
 
 
 def test_where_snakemake_keeps_no_notes_none_are_left(package: Path, tmp_path: Path) -> None:
     script = package / "pipeline/jobs/inject.py"
-    assert known_hash(tmp_path, script, None) == code.job_hash(script, None)
+    assert cached_hash(tmp_path, script, None) == code.job_hash(script, None)
     assert not (tmp_path / PLACE.parent).exists()
 
 

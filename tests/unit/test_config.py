@@ -94,7 +94,7 @@ BAD = {
 def test_a_bad_setting_is_one_line_that_names_it(case: str) -> None:
     given, expected = BAD[case]
     with pytest.raises(ConfigError) as caught:
-        load_config(CONFIG, given)
+        load_config(CONFIG, {"profile": "paper", **given})
     message = str(caught.value)
     assert "\n" not in message
     for part in expected:
@@ -114,7 +114,7 @@ def test_scenarios_can_be_left_out_with_all_that_only_they_need() -> None:
     assert whole.propagation is not None
     assert set(whole.propagation.problems) - set(problems.problems) == {"p100"}
     with pytest.raises(ConfigError, match="leave_out: there is no scenario 'p11'"):
-        load_config(CONFIG, {"leave_out": "p11"})
+        load_config(CONFIG, {"profile": "paper", "leave_out": "p11"})
 
 
 @pytest.mark.parametrize(
@@ -127,7 +127,7 @@ def test_scenarios_can_be_left_out_with_all_that_only_they_need() -> None:
 )
 def test_a_crossing_that_cannot_be_is_refused(changed: dict[str, Any], named: str) -> None:
     with pytest.raises(ConfigError, match=named):
-        load_config(CONFIG, {"cross": changed})
+        load_config(CONFIG, {"profile": "paper", "cross": changed})
 
 
 def test_only_some_scenarios_can_be_asked_for() -> None:
@@ -187,7 +187,7 @@ def test_a_file_of_the_users_own_has_to_be_there(
     place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    config = load_config(CONFIG, OWN_FILES[place])
+    config = load_config(CONFIG, {"profile": "paper", **OWN_FILES[place]})
     with pytest.raises(ConfigError, match=rf"^{place}: here.csv does not exist; put it there"):
         check_files(config)
     Path("here.csv").touch()
@@ -210,7 +210,7 @@ def test_a_missing_setting_is_named(tmp_path: Path) -> None:
     defaults = yaml.safe_load((CONFIG / "defaults.yaml").read_text())
     del defaults["hyperparameters"]["p10"]["batch"]
     (tmp_path / "defaults.yaml").write_text(yaml.safe_dump(defaults))
-    for name in ("quick.yaml", "experiments.yaml"):
+    for name in ("quick.yaml", "paper.yaml", "experiments.yaml"):
         (tmp_path / name).write_text((CONFIG / name).read_text())
     with pytest.raises(ConfigError, match=r"hyperparameters.p10.batch: is missing"):
         load_config(tmp_path, {})
@@ -260,6 +260,25 @@ def test_shipped_profiles_are_valid(profile: str) -> None:
 
 def test_without_arguments_the_quick_profile_runs() -> None:
     assert load_config(CONFIG, {}).profile == "quick"
+
+
+def test_an_override_of_what_does_not_run_is_refused() -> None:
+    with pytest.raises(ConfigError, match=r"scenarios.tep_m5: quick does not run it; ask for it"):
+        load_config(CONFIG, {"scenarios": {"tep_m5": {"m": 4}}})
+    asked = load_config(CONFIG, {"scenarios": {"tep_m5": {"m": 4}}, "only": ["tep_m5"]})
+    assert asked.scenarios["tep_m5"].m == 4
+
+
+def test_a_profile_may_extend_one_that_extends_another(tmp_path: Path) -> None:
+    quick, paper = load_config(CONFIG, {}), load_config(CONFIG, {"profile": "paper"})
+    assert quick.training_seeds == paper.training_seeds
+    assert quick.calibration == paper.calibration
+    assert quick.scenarios["p10"] == paper.scenarios["p10"]
+    (tmp_path / "defaults.yaml").write_text("{}")
+    (tmp_path / "a.yaml").write_text("{profile: a, extends: b}")
+    (tmp_path / "b.yaml").write_text("{extends: a}")
+    with pytest.raises(ConfigError, match="extends: b extends itself, by b, a"):
+        load_config(tmp_path, {"profile": "a"})
 
 
 def test_an_override_reaches_its_setting_and_no_other() -> None:

@@ -19,7 +19,7 @@ from causaldq.pipeline.report.catalogue import catalogue
 from causaldq.seeds import generator
 from causaldq.worlds.simulation import simulate
 
-CONFIG = load_config(Path(__file__).parents[2] / "config", {"profile": "quick"})
+CONFIG = load_config(Path(__file__).parents[2] / "config", {"profile": "paper"})
 
 
 def a_truth(p: int, seed: int) -> Graph:

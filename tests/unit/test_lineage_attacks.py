@@ -38,7 +38,7 @@ from causaldq.errors import DataError
 from causaldq.files import write_json
 from causaldq.pipeline import code
 from causaldq.pipeline.lineage import commands
-from causaldq.pipeline.lineage.planned import PlannedJob
+from causaldq.pipeline.lineage.dry_run import PlannedJob
 from causaldq.pipeline.lineage.records import RecordStore, place_of, write_record
 from causaldq.pipeline.lineage.replay import Replayed, ReplayError, _Tree, replay
 from causaldq.pipeline.lineage.repository import git_state

@@ -29,9 +29,9 @@ from causaldq.pipeline.lineage.manifest import (
     sign,
     write_manifest,
 )
-from causaldq.pipeline.lineage.memory import Memory, reconcile
 from causaldq.pipeline.lineage.provenance import provenance, run_provenance
 from causaldq.pipeline.lineage.records import RecordStore, write_record
+from causaldq.pipeline.lineage.snakemake_metadata import SnakemakeMetadata, reconcile
 from causaldq.pipeline.lineage.verify import lines
 from causaldq.pipeline.report.tidy import short_hash
 
@@ -302,7 +302,7 @@ def test_other_work_has_another_hash(run: Path, monkeypatch: pytest.MonkeyPatch,
     told = {f.file: f for f in verdict.findings}
     assert told[PROVENANCE].kind == "stale"
     # Snakemake is told to make it again.
-    assert PROVENANCE in reconcile(RecordStore(run, "ci"), Memory(run, 6))
+    assert PROVENANCE in reconcile(RecordStore(run, "ci"), SnakemakeMetadata(run, 6))
 
 
 def test_tidy_results_without_a_record_have_no_provenance(

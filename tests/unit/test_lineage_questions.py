@@ -36,8 +36,8 @@ from causaldq.pipeline.lineage import cells, show
 from causaldq.pipeline.lineage.cells import select
 from causaldq.pipeline.lineage.changes import changed_settings, described
 from causaldq.pipeline.lineage.diff import KEYS, compare, compare_cells, lines
+from causaldq.pipeline.lineage.dry_run import PlannedJob, parse
 from causaldq.pipeline.lineage.dvc_lock import locked_stages
-from causaldq.pipeline.lineage.planned import PlannedJob, parse
 from causaldq.pipeline.lineage.records import (
     RecordStore,
     place_of,

@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 
 from causaldq.files import sha256, sha256_of_text
-from causaldq.pipeline.lineage.memory import Memory, reconcile
-from causaldq.pipeline.lineage.observe import observing, within
+from causaldq.pipeline.lineage.file_access import watched_access, within
 from causaldq.pipeline.lineage.records import (
     Record,
     RecordStore,
@@ -23,6 +22,7 @@ from causaldq.pipeline.lineage.records import (
     write_record,
 )
 from causaldq.pipeline.lineage.repository import git_state
+from causaldq.pipeline.lineage.snakemake_metadata import SnakemakeMetadata, reconcile
 
 JOB = '''"""Copies a file, reading another on the way."""
 from pathlib import Path
@@ -200,7 +200,7 @@ def test_files_are_seen_wherever_they_are_opened_from(
     monkeypatch.chdir(tmp_path)
     (tmp_path / "folder").mkdir()
     (tmp_path / "folder/a.csv").write_text("a")
-    with observing(tmp_path) as seen:
+    with watched_access(tmp_path) as seen:
         Path("folder/../folder/a.csv").read_text()
         (tmp_path / "b.csv").write_text("b")
         (tmp_path / "b.csv").replace(tmp_path / "c.csv")
@@ -259,7 +259,7 @@ def once(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A project after a run that Snakemake took part in."""
     project = make_project(tmp_path_factory.mktemp("once"))
     run(project, *WORDS)
-    Memory(project, VERSION).write(OUT, note(the_record(project)))
+    SnakemakeMetadata(project, VERSION).write(OUT, note(the_record(project)))
     return project
 
 
@@ -270,24 +270,24 @@ def finished(once: Path, tmp_path: Path) -> Path:
 
 
 def settle(project: Path) -> dict[str, str]:
-    return reconcile(RecordStore(project, "ci"), Memory(project, VERSION))
+    return reconcile(RecordStore(project, "ci"), SnakemakeMetadata(project, VERSION))
 
 
 def test_notes_stand_where_snakemake_looks_for_them(tmp_path: Path) -> None:
     """As in Snakemake's own persistence: base64 names, cut where a file system would refuse."""
-    memory = Memory(tmp_path, VERSION)
+    metadata = SnakemakeMetadata(tmp_path, VERSION)
     for name in ("a.csv", "long/" * 100 + "a.csv"):
-        place = memory.place(name).relative_to(memory.folder)
+        place = metadata.place(name).relative_to(metadata.folder)
         assert all(len(part) <= 255 for part in place.parts)
         assert all(part.startswith("@") for part in place.parts[:-1])
         text = "".join(part.removeprefix("@") for part in place.parts)
         assert urlsafe_b64decode(text).decode() == name
-        memory.write(name, {"rule": "x"})
-        assert memory.read(name) == {"rule": "x"}
+        metadata.write(name, {"rule": "x"})
+        assert metadata.read(name) == {"rule": "x"}
 
 
 def test_a_good_tree_is_left_alone_and_its_notes_are_kept(finished: Path) -> None:
-    place = Memory(finished, VERSION).place(OUT)
+    place = SnakemakeMetadata(finished, VERSION).place(OUT)
     before = place.read_bytes()
     assert settle(finished) == {}
     assert place.read_bytes() == before
@@ -298,17 +298,17 @@ def test_a_good_tree_is_left_alone_and_its_notes_are_kept(finished: Path) -> Non
 
 def test_lost_notes_come_back_from_the_records(finished: Path) -> None:
     settle(finished)
-    memory = Memory(finished, VERSION)
-    whole = memory.read(OUT)
+    metadata = SnakemakeMetadata(finished, VERSION)
+    whole = metadata.read(OUT)
     assert whole
-    memory.place(OUT).unlink()
+    metadata.place(OUT).unlink()
     assert settle(finished) == {}
-    restored = memory.read(OUT)
+    restored = metadata.read(OUT)
     assert restored
     for key in ("rule", "input", "params", "code", "software_stack_hash", "input_checksums"):
         assert restored[key] == whole[key], key
     assert restored["shellcmd"].split() == whole["shellcmd"].split()
-    assert memory.fits(OUT, the_record(finished))
+    assert metadata.fits(OUT, the_record(finished))
 
 
 @pytest.mark.parametrize(
@@ -322,10 +322,10 @@ def test_lost_notes_come_back_from_the_records(finished: Path) -> None:
 )
 def test_notes_of_another_job_are_replaced(finished: Path, changed: dict[str, Any]) -> None:
     settle(finished)
-    memory = Memory(finished, VERSION)
-    memory.write(OUT, note(the_record(finished), **changed))
+    metadata = SnakemakeMetadata(finished, VERSION)
+    metadata.write(OUT, note(the_record(finished), **changed))
     assert settle(finished) == {}
-    assert memory.fits(OUT, the_record(finished))
+    assert metadata.fits(OUT, the_record(finished))
 
 
 @pytest.mark.parametrize(
@@ -343,7 +343,7 @@ def test_what_no_record_explains_is_made_again(finished: Path, harm: str, reason
     doubts = settle(finished)
     assert list(doubts) == [OUT]
     assert reason in doubts[OUT]
-    told = Memory(finished, VERSION).read(OUT)
+    told = SnakemakeMetadata(finished, VERSION).read(OUT)
     assert told
     # No params of a job can be this one, so Snakemake runs it again, and shows the reason.
     assert told["params"] == [doubts[OUT]]
@@ -351,7 +351,7 @@ def test_what_no_record_explains_is_made_again(finished: Path, harm: str, reason
 
 
 def test_a_file_that_snakemake_never_finished_is_made_again(finished: Path) -> None:
-    Memory(finished, VERSION).place(OUT).unlink()
+    SnakemakeMetadata(finished, VERSION).place(OUT).unlink()
     assert settle(finished) == {OUT: "its job was not run to its end by Snakemake"}
 
 

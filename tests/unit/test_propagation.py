@@ -1,4 +1,4 @@
-"""The study of shifts that flow onwards: what is shifted, what is told, what follows from it."""
+"""The study of shifts that propagate downstream: what is shifted, told, and follows from it."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -16,7 +16,7 @@ from causaldq.learn.equivariant.checkpoint import save_equivariant
 from causaldq.methods.causal_dq import CausalDq
 from causaldq.methods.causal_sr import CausalSr
 from causaldq.pipeline.jobs import propagation
-from causaldq.pipeline.jobs.name_causes import _accused
+from causaldq.pipeline.jobs.name_causes import _identified
 from causaldq.pipeline.loading import load_config
 from causaldq.pipeline.plan import Plan
 from causaldq.pipeline.propagation.example import example
@@ -248,15 +248,15 @@ def test_causes_stand_left_of_effects() -> None:
     assert len(np.unique(place.round(6), axis=0)) == 12
 
 
-def test_the_accused_are_those_of_the_highest_scores() -> None:
+def test_the_identified_are_those_of_the_highest_scores() -> None:
     names = ("a", "b", "c", "d")
-    found = _accused(np.array([0.1, 0.5, 0.4, 0.0]), names, ["c"])
+    found = _identified(np.array([0.1, 0.5, 0.4, 0.0]), names, ["c"])
     assert [found[f"named_{i}"] for i in (1, 2, 3)] == ["b", "c", "a"]
     assert (found["near"], found["near_3"]) == (0, 1)
-    assert _accused(np.full(4, np.nan), names, ["c"]) == {}, "no alarm, nobody named"
+    assert _identified(np.full(4, np.nan), names, ["c"]) == {}, "no alarm, nobody named"
 
 
-def test_the_table_of_the_accused_counts_alarms_only() -> None:
+def test_the_table_of_the_identified_counts_alarms_only() -> None:
     rows = pd.DataFrame(
         {
             "method": "greedy",

@@ -344,12 +344,12 @@ def test_a_truncated_checkpoint_is_noticed(saved: tuple[Path, Checkpoint], kept:
     path.write_bytes(content[: int(kept * len(content) if kept == 0.5 else kept)])
     with pytest.raises(CheckpointError, match=r"net\.safetensors"):
         load_checkpoint(path)
-    vouch_for(path)
+    verify_record(path)
     with pytest.raises(CheckpointError, match=r"net\.safetensors"):
         load_checkpoint(path)
 
 
-def vouch_for(path: Path, **changed: Any) -> None:
+def verify_record(path: Path, **changed: Any) -> None:
     """Make the facts say that the file is right."""
     facts = json.loads(facts_path(path).read_text())
     facts_path(path).write_text(json.dumps(facts | {"weights_sha256": sha256(path)} | changed))
@@ -399,7 +399,7 @@ def test_weights_that_do_not_fit_their_settings_are_refused(
     else:
         del tensors["online.0.weight"]
     save_file(tensors, path)
-    vouch_for(path)
+    verify_record(path)
     with pytest.raises(CheckpointError, match=r"net\.safetensors"):
         load_checkpoint(path)
 
@@ -414,9 +414,9 @@ class Trap:
         return Path.touch, (self.trace,)
 
 
-@pytest.mark.parametrize("vouched", [False, True])
+@pytest.mark.parametrize("verified", [False, True])
 def test_a_pickle_is_refused_and_not_executed(
-    saved: tuple[Path, Checkpoint], tmp_path: Path, vouched: bool
+    saved: tuple[Path, Checkpoint], tmp_path: Path, verified: bool
 ) -> None:
     path, _ = saved
     trace = tmp_path / "executed"
@@ -425,15 +425,15 @@ def test_a_pickle_is_refused_and_not_executed(
     assert trace.exists()  # the trap works
     trace.unlink()
     path.write_bytes(content)
-    if vouched:
-        vouch_for(path)
+    if verified:
+        verify_record(path)
     with pytest.raises(CheckpointError, match=r"net\.safetensors"):
         load_checkpoint(path)
     torch_file = tmp_path / "torch.bin"
     torch.save({"online": Trap(trace)}, torch_file)
     path.write_bytes(torch_file.read_bytes())
-    if vouched:
-        vouch_for(path)
+    if verified:
+        verify_record(path)
     with pytest.raises(CheckpointError, match=r"net\.safetensors"):
         load_checkpoint(path)
     assert not trace.exists()

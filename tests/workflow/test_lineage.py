@@ -193,7 +193,7 @@ def test_a_restored_tree_is_complete_and_runs_exactly_what_a_change_asks_for(
     before = settings.read_text()
     for change, expected in {
         "seed: 3": everything,
-        # The study's second graph takes the second network for any place.
+        # The study's second graph takes the second location-agnostic network.
         "training_seeds: 2": networks
         | {"train_equivariant": 1, "propagation": 1, "gather_propagation": 1},
         "discovery: {level: 0.01}": networks | {"discover": 1} | study,

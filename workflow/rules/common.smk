@@ -15,9 +15,9 @@ from causaldq.errors import CausalDQError
 from causaldq.pipeline import places
 from causaldq.pipeline.code import PACKAGE, code_hash
 from causaldq.pipeline.lineage.manifest import write_manifest
-from causaldq.pipeline.lineage.memory import Memory, reconcile
 from causaldq.pipeline.lineage.record_files import pack
 from causaldq.pipeline.lineage.records import RecordStore, folder_of
+from causaldq.pipeline.lineage.snakemake_metadata import SnakemakeMetadata, reconcile
 from causaldq.pipeline.loading import check_files, load_config
 from causaldq.pipeline.plan import Plan
 from causaldq.pipeline.report.catalogue import catalogue
@@ -100,7 +100,7 @@ def remember():
     """Bring what Snakemake believes of files in step with their records."""
     made_again = reconcile(
         RecordStore(Path.cwd(), SETTINGS.profile),
-        Memory(Path.cwd(), RECORD_FORMAT_VERSION),
+        SnakemakeMetadata(Path.cwd(), RECORD_FORMAT_VERSION),
     )
     if made_again:
         name, reason = next(iter(made_again.items()))

@@ -4,6 +4,8 @@ THEORY = job("theory")
 
 
 rule theory:
+    input:
+        unpack(THEORY.inputs),
     output:
         **THEORY.outputs,
     log:

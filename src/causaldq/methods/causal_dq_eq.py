@@ -1,7 +1,8 @@
 """One learned policy for all problems, with the filter's evidence among its inputs.
 
 The network is trained once, on problems that have nothing to do with the plant (see
-`causaldq.learn.equivariant`), and knows no places: only how a stream looks among the others.
+`causaldq.learn.equivariant`), and is location-agnostic: it knows only how
+a stream looks among the others.
 """
 
 from collections.abc import Mapping

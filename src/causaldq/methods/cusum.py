@@ -66,7 +66,7 @@ def best_streams(truth: Truth, covariance: Floats, m: int, rng: np.random.Genera
     If there are more than m shifted streams, each in turn is the one that adds most to
     mu_Z' S_Z^-1 mu_Z: the squared mean left over once the streams before it are regressed
     out, over the variance left over. The regressions grow as a Cholesky factor would, one
-    column a stream.
+    column per stream.
     """
     n, p = truth.mean.shape
     rows = np.arange(n)

@@ -14,9 +14,9 @@ from causaldq.types import Ints
 class GreedySettings(Settings):
     """How curious it is."""
 
-    bonus: Annotated[NotNegative, Field(description="credit a step a stream goes unobserved")] = (
-        0.05
-    )
+    bonus: Annotated[
+        NotNegative, Field(description="credit per step that a stream goes unobserved")
+    ] = 0.05
 
 
 class Greedy(LocalMethod):

@@ -1,4 +1,4 @@
-"""Phase I of ASMP: from profiles to one score a stream.
+"""Phase I of ASMP: from profiles to one score per stream.
 
 A profile is a stream's curve over a grid. Multivariate functional principal components
 are found in two stages: those of each stream by itself, then those of all streams'

@@ -16,6 +16,10 @@ NAMES = (
     "asmp",
     "cmab",
     "tras",
+    "bsscd",
+    "cds",
+    "eps_glr",
+    "tssrp_cov",
     "bayes_posterior",
     "causal_dq_eq",
     "non_causal_eq",
@@ -31,7 +35,7 @@ NAMES = (
 AGENTS = ("causal_dq", "non_causal", "sdq")
 """The paper's learned methods, trained for one problem each by `causaldq.learn`."""
 
-FIELD = ("greedy", "tssrp", "asmp", "tras", "cmab")
+FIELD = ("greedy", "tssrp", "asmp", "tras", "cmab", "bsscd", "cds", "eps_glr", "tssrp_cov")
 """Methods of others, whose best is to be beaten."""
 
 

@@ -20,7 +20,7 @@ class TrasSettings(Settings):
 
     shift: Annotated[Positive, Field(description="u, shift looked for, in deviations")] = 1.5
     compensation: Annotated[
-        NotNegative, Field(description="Delta, credit a step a stream goes unobserved")
+        NotNegative, Field(description="Delta, credit per step that a stream goes unobserved")
     ] = 0.05
     summed_streams: Annotated[
         Count | None, Field(description="r, streams summed in the alarm; null: one a sensor")

@@ -37,7 +37,7 @@ if hasattr(_libc := ctypes.CDLL(None), "mallopt"):
 
 from causaldq.errors import CausalDQError  # noqa: E402
 from causaldq.pipeline.arguments import add_options, call  # noqa: E402
-from causaldq.pipeline.lineage.observe import observing  # noqa: E402
+from causaldq.pipeline.lineage.file_access import watched_access  # noqa: E402
 from causaldq.pipeline.lineage.records import JobRecorder, now  # noqa: E402
 
 STARTED = now()
@@ -86,7 +86,7 @@ def run(made: argparse.ArgumentParser, work: Callable[[argparse.Namespace], None
     """Parse, do the work, write its record, turn errors into one line and an exit status."""
     arguments = made.parse_args()
     recorder = JobRecorder(arguments, STARTED) if JobRecorder.wanted(arguments) else None
-    with observing(Path.cwd()) as observed:
+    with watched_access(Path.cwd()) as observed:
         status = _guarded(arguments, work)
     if recorder:
         recorder.write(observed, status)

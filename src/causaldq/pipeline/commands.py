@@ -42,7 +42,7 @@ def readme(
 ) -> None:
     """Put measured tables between the markers of the README and of docs/*.md."""
     from causaldq.files import write_text
-    from causaldq.pipeline.report.text import readme_tables
+    from causaldq.pipeline.report.markdown import readme_tables
 
     for path in file or (Path("README.md"), *sorted(Path("docs").glob("*.md"))):
         try:

@@ -69,7 +69,7 @@ class ScenarioSettings(Settings):
     ]
     events: Annotated[bool, Field(description="also measure on the source's recorded faults")]
     delta_train: Annotated[Positive, Field(description="shift size in training")]
-    propagate: Annotated[bool, Field(description="let shifts flow to descendants")]
+    propagate: Annotated[bool, Field(description="let shifts propagate downstream")]
     horizon: Annotated[
         Count, Field(description="steps after the change, or flare rows; undetected runs cost it")
     ]
@@ -173,7 +173,8 @@ class Config(Settings):
         TheorySettings | None, Field(description="checks of the paper's theorems; null: none")
     ]
     propagation: Annotated[
-        StudySettings | None, Field(description="study of shifts that flow onwards; null: none")
+        StudySettings | None,
+        Field(description="study of shifts that propagate downstream; null: none"),
     ]
     cross: Annotated[
         CrossSettings | None, Field(description="policies crossed with statistics; null: none")

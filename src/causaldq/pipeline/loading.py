@@ -2,7 +2,7 @@
 
 `config/defaults.yaml` holds the method's settings; a profile such as
 `config/quick.yaml` says what to run and may override any of them. A profile may extend
-another file: `quick` and `paper` both extend `config/experiments.yaml`. `only: [p50]` keeps
+another file: `quick` extends `paper`, which extends `config/experiments.yaml`. `only: [p50]` keeps
 some of the scenarios, and `leave_out: [p50, propagation.p100]` all but some of the scenarios
 and of the problems of the study on propagation; where both are given, `only` decides on the
 scenarios. All are merged and validated, and only then is a job graph built.
@@ -63,10 +63,7 @@ def load_config(folder: Path, given: Mapping[str, Any]) -> Config:
     own = "scenarios" in given and not profile_file.exists()
     profile = merge({} if own else read_yaml(profile_file), typed(given))
     base = read_yaml(folder / "defaults.yaml")
-    extended = profile.pop("extends", None)
-    if extended is not None:
-        base = merge(base, read_yaml(folder / f"{extended}.yaml"))
-    merged = merge(base, profile)
+    merged = merge(base, _extended(folder, profile))
     only, left_out = merged.pop("only", None), merged.pop("leave_out", None)
     if left_out is not None:
         study = merged.get("propagation") or {}
@@ -80,8 +77,27 @@ def load_config(folder: Path, given: Mapping[str, Any]) -> Config:
             }
             merged["propagation"] = {**study, "problems": kept}
     if only is not None:
-        merged = _some(merged, _listed(merged, "only", only))
+        kept = _listed(merged, "only", only)
+        for scenario in given.get("scenarios") or ():
+            if scenario not in kept:
+                raise ConfigError(
+                    f"scenarios.{scenario}: {name} does not run it; ask for it by only=[{scenario}]"
+                )
+        merged = _some(merged, kept)
     return validate(merged)
+
+
+def _extended(
+    folder: Path, profile: dict[str, Any], beyond: tuple[str, ...] = ()
+) -> dict[str, Any]:
+    """A profile over those that it extends."""
+    extended = profile.pop("extends", None)
+    if extended is None:
+        return profile
+    if extended in beyond:
+        raise ConfigError(f"extends: {extended} extends itself, by {', '.join(beyond)}")
+    below = _extended(folder, read_yaml(folder / f"{extended}.yaml"), (*beyond, extended))
+    return merge(below, profile)
 
 
 def check_files(config: Config) -> None:

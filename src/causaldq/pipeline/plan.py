@@ -290,7 +290,7 @@ class Plan:
         known = {name for name, source in self.recorded().items() if source.origins}
         return [name for name in self.with_events() if self.source_of(name) in known]
 
-    def accusers(self, scenario: str) -> list[Run]:
+    def identifying_runs(self, scenario: str) -> list[Run]:
         """Runs that name causes: no bounds, and one network of each learned method."""
         return [
             run
@@ -332,7 +332,7 @@ class Plan:
         }
 
     def compared(self) -> list[str]:
-        """Runs that are compared with the field over all shifts, if their scenario has several."""
+        """Runs compared with the baselines over all shifts, if their scenario has several."""
         scenarios = {
             name
             for name, scenario in self.config.scenarios.items()

@@ -66,7 +66,7 @@ def pattern(case: Case, mask: Bools) -> Floats:
 
 
 def direction(signs: Floats, model: StreamModel, propagate: bool) -> Floats:
-    """Mean shift at delta = 1, (n, p): at the shifted streams only, or flowing onwards."""
+    """Mean shift at delta = 1, (n, p): at the shifted streams only, or propagating downstream."""
     return signs @ model.total_effects() if propagate else signs
 
 

@@ -1,4 +1,4 @@
-"""Methods over all shift sizes at once, against the best of the field, paired."""
+"""Methods over all shift sizes at once, against the best baseline, paired."""
 
 from dataclasses import dataclass
 

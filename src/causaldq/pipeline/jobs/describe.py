@@ -86,7 +86,7 @@ def _source(job: DescribeJob, name: str, facts: dict[str, Any]) -> dict[str, Any
     if isinstance(wanted, SimulationSource):
         return row | {
             "title": "Linear Gaussian streams on a random graph,"
-            f" {wanted.expected_degree:g} edges a stream expected",
+            f" {wanted.expected_degree:g} edges per stream expected",
             "rows": wanted.rows,
             "covariance": "known",
         }

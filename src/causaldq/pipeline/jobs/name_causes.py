@@ -1,4 +1,4 @@
-"""Whom each method accuses of recorded faults, and whether the fault began there."""
+"""The stream that each method identifies as the root cause of recorded faults."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -32,7 +32,7 @@ class NameCausesJob(MonitorSettings):
 
 
 def settings(plan: "Plan", scenario: str) -> NameCausesJob:
-    runs, evaluation = plan.accusers(scenario), plan.config.evaluation
+    runs, evaluation = plan.identifying_runs(scenario), plan.config.evaluation
     return NameCausesJob(
         **plan.monitoring(runs[0]) | {"protocols": ["fair"], "options": {}},
         scenario=scenario,
@@ -46,7 +46,7 @@ def settings(plan: "Plan", scenario: str) -> NameCausesJob:
 
 
 def inputs(plan: "Plan", scenario: str) -> "Files":
-    runs = plan.accusers(scenario)
+    runs = plan.identifying_runs(scenario)
     return {
         "streams": plan.streams_of(scenario),
         "events": plan.events_of(scenario),
@@ -112,12 +112,12 @@ def _named(
                     "delay": int(seen.outcome.delay[place]),
                     "false_alarm": int(seen.outcome.false_alarm[place]),
                     "missed": int(seen.outcome.censored[place]),
-                    **_accused(seen.at_alarm[place], names, entry["streams"]),
-                    **_accused_later(seen.later[place], names, entry["streams"]),
+                    **_identified(seen.at_alarm[place], names, entry["streams"]),
+                    **_identified_later(seen.later[place], names, entry["streams"]),
                 }
 
 
-def _accused(scores: Floats, names: tuple[str, ...], near: list[str]) -> dict[str, object]:
+def _identified(scores: Floats, names: tuple[str, ...], near: list[str]) -> dict[str, object]:
     if np.isnan(scores).any():
         return {}
     first = [names[i] for i in np.argsort(-scores, kind="stable")[:NAMED]]
@@ -128,7 +128,7 @@ def _accused(scores: Floats, names: tuple[str, ...], near: list[str]) -> dict[st
     }
 
 
-def _accused_later(scores: Floats, names: tuple[str, ...], near: list[str]) -> dict[str, object]:
+def _identified_later(scores: Floats, names: tuple[str, ...], near: list[str]) -> dict[str, object]:
     if np.isnan(scores).any():
         return {}
     first = names[int(np.argmax(scores))]

@@ -210,7 +210,7 @@ def placed(stage: Stage, run: MethodRun) -> pd.DataFrame:
     """A network's delays with the shift in the places it was trained on, and anywhere.
 
     All at limits of one run length, so that only the places differ. A network for all problems
-    knows no places; it is the same under both protocols, and shown once.
+    is location-agnostic; it is the same under both protocols, and shown once.
     """
     job, sets = stage.job, stage.sets
     rows = []

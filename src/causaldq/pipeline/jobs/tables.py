@@ -9,7 +9,7 @@ from causaldq.pipeline.config import Config
 from causaldq.pipeline.evaluation.training import verdict
 from causaldq.pipeline.report.catalogue import catalogue, headline_scenario, training_shown
 from causaldq.pipeline.report.claims import claims_summary
-from causaldq.pipeline.report.text import headline as headline_table
+from causaldq.pipeline.report.markdown import headline as headline_table
 from causaldq.pipeline.report.tidy import Tidy
 
 if TYPE_CHECKING:

@@ -25,11 +25,11 @@ from pydantic import Field, ValidationError, field_validator
 
 from causaldq.errors import DataError
 from causaldq.files import sha256, write_json
-from causaldq.pipeline.lineage.known_code import known_hash
-from causaldq.pipeline.lineage.observe import Observed, within
-from causaldq.pipeline.lineage.places import Places
+from causaldq.pipeline.lineage.code_hash_cache import cached_hash
+from causaldq.pipeline.lineage.file_access import FileAccess, within
 from causaldq.pipeline.lineage.record_files import Entry, read_entries
 from causaldq.pipeline.lineage.repository import git_state, told
+from causaldq.pipeline.lineage.safe_names import SafeNames
 from causaldq.setting import Settings
 
 LOCK = "requirements.lock"
@@ -88,7 +88,7 @@ class Record(Settings):
     operator: str | None = None
     """Who ran it, if it was told: `git config causaldq.operator`. Its host's name is in `host`."""
     snakemake: dict[str, Any] | None = None
-    """What Snakemake remembers of the job beyond this: see causaldq.pipeline.lineage.memory."""
+    """What Snakemake remembers of the job beyond this: see `snakemake_metadata`."""
 
     @field_validator("started", "ended")
     @classmethod
@@ -162,7 +162,7 @@ class JobRecorder:
         self.log: Path = arguments.log
         self.script = Path(sys.argv[0])
         self.settings = _settings(arguments)
-        self.hash = known_hash(self.root, self.script, self.settings)
+        self.hash = cached_hash(self.root, self.script, self.settings)
         self.commit, self.dirty = git_state(self.root)
         self.told = told(self.root)
         self.given = {name: facts(self.root / name) for name in files_named(arguments, self.root)}
@@ -173,7 +173,7 @@ class JobRecorder:
         log = arguments.log
         return log is not None and not log.is_absolute() and profile_of(log) is not None
 
-    def write(self, observed: Observed, status: int) -> None:
+    def write(self, observed: FileAccess, status: int) -> None:
         inputs, outputs = self._files(observed)
         job = job_of(self.log)
         record = Record(
@@ -203,7 +203,7 @@ class JobRecorder:
         # look for garbage in it for a third of a second.
         gc.freeze()
 
-    def _files(self, observed: Observed) -> tuple[dict[str, FileFacts], dict[str, FileFacts]]:
+    def _files(self, observed: FileAccess) -> tuple[dict[str, FileFacts], dict[str, FileFacts]]:
         """What was read, and what was made and is still there."""
         records = folder_of(str(profile_of(self.log))).as_posix()
 
@@ -354,7 +354,7 @@ class RecordStore:
     def __init__(self, root: Path, profile: str) -> None:
         self.root = root
         self.profile = profile
-        self.places = Places(root)
+        self.places = SafeNames(root)
         self._hashes: dict[str, str | None] = {}
 
     @property

@@ -17,10 +17,10 @@ from pathlib import Path, PurePosixPath
 from causaldq.errors import CausalDQError, ConfigError, DataError
 from causaldq.files import sha256
 from causaldq.pipeline.lineage.audit import SCRIPT, hashes_in
-from causaldq.pipeline.lineage.places import Places, texts
-from causaldq.pipeline.lineage.planned import planned_jobs
+from causaldq.pipeline.lineage.dry_run import planned_jobs
 from causaldq.pipeline.lineage.records import LOCK, Record, RecordStore, words_of
 from causaldq.pipeline.lineage.repository import CODE_PLACES, copy_code, is_in_history, lay_out
+from causaldq.pipeline.lineage.safe_names import SafeNames, texts
 from causaldq.pipeline.lineage.trace import Step, Trace
 
 CODE = tuple(place for place in CODE_PLACES if place != "data")
@@ -153,7 +153,7 @@ class _Tree:
             return "its command is no run of a script of the project"
         if not (self.folder / script).is_file():
             return f"there is no {script}"
-        outside = Places(self.folder).named_outside(self.store.whole_settings())
+        outside = SafeNames(self.folder).named_outside(self.store.whole_settings())
         for word in rest:
             if word.startswith(("{", "--")):
                 continue

@@ -12,7 +12,7 @@ from causaldq.errors import DataError
 from causaldq.files import read_csv, read_json
 from causaldq.pipeline.lineage import cells, recompute
 from causaldq.pipeline.lineage.audit import Code, objections
-from causaldq.pipeline.lineage.given import Given
+from causaldq.pipeline.lineage.given_files import GivenFiles
 from causaldq.pipeline.lineage.records import Record, RecordStore
 
 Rows = list["pd.Series[Any]"]
@@ -136,7 +136,7 @@ class _Chain:
 
     def __init__(self, store: RecordStore) -> None:
         self.store = store
-        self.given = Given(store)
+        self.given = GivenFiles(store)
         self.wanted: set[str] = set()
         """The runs behind the cell in question; empty if all count."""
         self.known: dict[str, Step] = {}

@@ -15,8 +15,9 @@ from typing import Any, Literal
 from causaldq.errors import DataError
 from causaldq.pipeline.lineage.audit import Code, objections
 from causaldq.pipeline.lineage.changes import changed_settings, described
+from causaldq.pipeline.lineage.dry_run import PlannedJob, planned_jobs
 from causaldq.pipeline.lineage.dvc_lock import locked_stages
-from causaldq.pipeline.lineage.given import Given
+from causaldq.pipeline.lineage.given_files import GivenFiles
 from causaldq.pipeline.lineage.manifest import (
     Attested,
     attest,
@@ -24,11 +25,10 @@ from causaldq.pipeline.lineage.manifest import (
     place_of_signature,
     write_manifest,
 )
-from causaldq.pipeline.lineage.places import Places
-from causaldq.pipeline.lineage.planned import PlannedJob, planned_jobs
 from causaldq.pipeline.lineage.provenance import PROVENANCE, provenance, tells_of_now
 from causaldq.pipeline.lineage.record_files import drop
 from causaldq.pipeline.lineage.records import LOCK, Record, RecordStore, same_command
+from causaldq.pipeline.lineage.safe_names import SafeNames
 from causaldq.pipeline.report.tidy import SHORT
 
 Kind = Literal["missing", "changed", "unexplained", "invalid", "stale"]
@@ -223,7 +223,7 @@ def _settings(words: list[str]) -> Any:
 
 def _inputs_unexplained(store: RecordStore) -> list[str]:
     """What jobs have used, that a job must have made, and that no successful record tells of."""
-    given, listed = Given(store), set(store.products())
+    given, listed = GivenFiles(store), set(store.products())
     used = {
         (name, known.sha256)
         for record in store.makers.values()
@@ -286,7 +286,7 @@ def prune(root: Path, verdict: Verdict) -> list[str]:
 
     A manifest that was right before is made so again; one that was not stays as it is.
     """
-    places, store = Places(root), RecordStore(root, verdict.profile)
+    places, store = SafeNames(root), RecordStore(root, verdict.profile)
     gone = [f.file for f in verdict.findings if f.why == NOT_ASKED_FOR]
     records = {store.place(record.job): record.job for record in store.records}
     for name in gone:

@@ -1,1 +1,1 @@
-"""Shifts that flow from causes to effects: who finds them first, and who names the cause."""
+"""Shifts that propagate downstream: who finds them first, and identifies the root cause."""

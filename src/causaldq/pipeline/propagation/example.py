@@ -1,4 +1,4 @@
-"""One run, told in full: what was read until the alarm, whom the method accuses, and why."""
+"""One run, told in full: what was read until the alarm, the root cause identified, and why."""
 
 from dataclasses import dataclass
 from typing import Any

@@ -1,4 +1,4 @@
-"""One random graph: every method on the same shifted streams, and whom each one accuses."""
+"""One random graph: every method on the same shifted streams, and the root causes identified."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field

@@ -6,7 +6,7 @@ import pandas as pd
 from causaldq.estimates import error_of_mean, half_width
 from causaldq.methods.registry import FIELD
 
-BEST = "best of the field"
+BEST = "best baseline"
 KNOWN, ESTIMATED = ("causal_sr_known", "truth"), ("causal_sr", "rows")
 NO_GRAPH, NO_GRAPH_ROWS = ("causal_sr_no_graph", "truth"), ("causal_sr_no_graph", "rows")
 FILTER = ("bayes_posterior", "truth")
@@ -36,7 +36,7 @@ COLUMNS = [
 def compared(rows: pd.DataFrame, confidence: float) -> pd.DataFrame:
     """Geometric mean over graphs of the ratio of two methods' delays, with a t interval.
 
-    Methods run on the same graphs and streams, so that graphs are pairs. The best of the field
+    Methods run on the same graphs and streams, so that graphs are pairs. The best baseline
     is the one of the smallest mean in a cell, found on the same runs: an advantage for it.
     """
     found = []

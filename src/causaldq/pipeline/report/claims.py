@@ -15,7 +15,7 @@ from causaldq.pipeline.report.judges.cells import TABLES
 from causaldq.pipeline.report.judges.evidence import (
     FAILS,
     HOLDS,
-    IN_PART,
+    SOME_READINGS,
     UNKNOWN,
     VERDICTS,
     Judgement,
@@ -39,20 +39,21 @@ NAMED = 3
 
 CAPTION = (
     "The paper's claims and what was measured, {what}. In parentheses: cells, or comparisons, that"
-    " speak for a claim, of all that were measured. A claim of the shortest delay has a cell for it"
-    " if paired tests find no competitor of these networks shorter; where two methods are compared,"
-    " intervals also count how training seeds differ. In the"
-    " paper's protocol methods run at different rates of false alarms, which \\texttt{{claims.csv}}"
-    " states beside each verdict; cell by cell: \\texttt{{claim\\_cells.csv}}."
+    " speak for a claim, of all that were measured; one that contradicts it beyond noise decides. A"
+    " claim of the shortest delay has a cell for it if paired tests find no competitor of these"
+    " networks shorter; where two methods are compared, intervals also count how training seeds"
+    " differ. In the paper's protocol methods run at different rates of false alarms, which"
+    " \\texttt{{claims.csv}} states beside each verdict; cell by cell:"
+    " \\texttt{{claim\\_cells.csv}}."
 )
 PART_NAMES = {
     "delays": "delays and alarms",
     "learning": "training and the causal graph",
 }
 THEORY_CAPTION = (
-    "The statements of the paper's section 5: a statement holds if it does as printed, as in its"
-    " proof and as used, and in part if only some of these do. The tables on theory have all"
-    " readings, corrected ones included."
+    "The statements of the paper's section 5, in three readings: as printed, as in the proof, and"
+    " as used. In parentheses: readings in which a statement holds, of those that it has. The"
+    " tables on theory have all checks, those of corrected readings included."
 )
 COMPARISON_CAPTION = (
     "The paper's comparison of approaches (its table 1), with the ticks as printed, and below each"
@@ -151,7 +152,7 @@ def _evidence(judgement: Judgement) -> str:
         if found.measured:
             parts.append(f"{found.supporting} of {found.measured} {judgement.unit} for it")
         if found.open:
-            parts.append(f"{found.open} undecided")
+            parts.append(f"{found.open} within noise")
         if found.missing and pieces[0].cell:
             parts.append(f"{found.missing} not measured")
         if note := judgement.notes.get(protocol):
@@ -171,8 +172,8 @@ def _named(protocol: str, text: str) -> str:
 
 
 def _by_checks(claim: dict[str, Any], tidy: Tidy) -> dict[str, Any]:
-    """A claim holds if every reading that is the paper's own (printed, in the proof, or used)
-    does, and holds in part if some do. What a corrected reading reaches is told beside it.
+    """A claim holds if it does in every reading that is the paper's own (printed, in the proof, or
+    used). What a corrected reading reaches is told beside it.
     """
     row: dict[str, Any] = _head(claim)
     if "theory" not in tidy.files:
@@ -183,13 +184,21 @@ def _by_checks(claim: dict[str, Any], tidy: Tidy) -> dict[str, Any]:
         raise DataError(f"claim {claim['id']}: there is no check {', '.join(missing)}")
     checks = [by_id[name] for name in claim["theory"]]
     readings = dict.fromkeys(check["reading"] for check in checks)
-    said = {name: together([c for c in checks if c["reading"] == name]) for name in readings}
+    said = {
+        name: HOLDS if all(c["verdict"] == HOLDS for c in checks if c["reading"] == name) else FAILS
+        for name in readings
+    }
+    paper = [verdict for name, verdict in said.items() if name != "corrected"]
     own = [check for check in checks if check["reading"] != "corrected"]
     evidence = "; ".join(f"{name}: {verdict}" for name, verdict in said.items())
     if any(check["vacuous"] for check in own):
         evidence += "; vacuous where it holds"
     return row | {
-        "verdict": together(own),
+        "verdict": paper[0] if len(set(paper)) == 1 else SOME_READINGS,
+        "supporting": paper.count(HOLDS),
+        "cells": len(paper),
+        "open": 0,
+        "missing": 0,
         "evidence": f"{evidence[0].upper()}{evidence[1:]}. Checks: {', '.join(claim['theory'])}.",
         "tables": "theory_values;theory_errors",
     }
@@ -200,36 +209,29 @@ def _head(claim: dict[str, Any]) -> dict[str, Any]:
     return row | {"headline": int(claim.get("headline", False))}
 
 
-def together(checks: list[dict[str, Any]]) -> str:
-    """One verdict of several checks; empty if there are none."""
-    verdicts = {check["verdict"] for check in checks}
-    if len(verdicts) <= 1:
-        return next(iter(verdicts), "")
-    return IN_PART if {HOLDS, IN_PART} & verdicts else FAILS
-
-
 def verdict_words(row: pd.Series, protocol: str = "") -> str:
     """A verdict with its counts; a dash where a protocol has no part in it."""
     end = f"_{protocol}" if protocol else ""
     verdict = row[f"verdict{end}"]
     if pd.isna(verdict) or not verdict:
         return "–"
-    cells = row[f"cells{end}"]
-    if verdict == UNKNOWN and not protocol and pd.notna(row["missing"]):
-        return f"{verdict} ({_why(row)})"
-    if verdict == UNKNOWN or pd.isna(cells):
+    cells, supporting = row[f"cells{end}"], row[f"supporting{end}"]
+    if pd.isna(cells):
         return str(verdict)
-    shares = f"{row[f'supporting{end}']:.0f} of {cells:.0f}"
+    if verdict == UNKNOWN and not supporting:
+        return str(verdict) if protocol else f"{verdict} ({_why(row)})"
+    only = "true in " if verdict in (FAILS, UNKNOWN) else ""
+    shares = f"{only}{supporting:.0f} of {cells:.0f}"
     if not protocol and row["missing"]:
         shares += f", {row['missing']:.0f} not measured"
     return f"{verdict} ({shares})"
 
 
 def _why(row: pd.Series) -> str:
-    """Why nothing can be told."""
+    """Why a claim is inconclusive."""
     if not row["open"]:
         return "not measured"
-    return "undecided, or not measured" if row["missing"] else "undecided"
+    return "within noise, or not measured" if row["missing"] else "within noise"
 
 
 def claims_summary(verdicts: pd.DataFrame) -> list[str]:

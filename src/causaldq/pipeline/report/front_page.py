@@ -18,13 +18,13 @@ from causaldq.pipeline.report.catalogue import (
 )
 from causaldq.pipeline.report.claims import PROTOCOLS, tally, verdict_words
 from causaldq.pipeline.report.labels import label
-from causaldq.pipeline.report.text import headline
+from causaldq.pipeline.report.markdown import headline
 from causaldq.pipeline.report.tidy import Tidy
 
 TIDY = {
     "add.csv": "every measured delay, with the published one beside it",
     "events.csv": "delays on recorded faults",
-    "overall.csv": "methods over all shifts, against the best of the field",
+    "overall.csv": "methods over all shifts, against the best baseline",
     "cross.csv": "every policy with every alarm statistic",
     "training.csv": "where each training ends, and how soon",
     "graphs.csv": "quality of the causal graphs",

@@ -12,12 +12,12 @@ OVERALL_CAPTION = (
     "Delay over all shifts and cases, fair protocol. Best: the shortest of greedy, TSSRP, ASMP,"
     " TRAS and CMAB, with its geometric mean in steps, found on the same runs. Others: ratio to it"
     " with its 95\\% interval, on common replications; bold where the interval lies below one. The"
-    " networks for any place are the same in all rows; $p$ in italics: a size they were not"
+    " location-agnostic networks are the same in all rows; $p$ in italics: a size they were not"
     " trained on. All other methods are in overall.csv."
 )
 FIGURE_CAPTION = (
     "Delay over all shifts, as a ratio to the best of greedy, TSSRP, ASMP, TRAS and CMAB (dashed),"
-    " fair protocol, with 95\\% intervals. Left: sizes that the networks for any place were"
+    " fair protocol, with 95\\% intervals. Left: sizes that the location-agnostic networks were"
     " trained on; right: sizes they were not. The paper's networks are trained for each scenario"
     " anew, and drawn where they were."
 )
@@ -28,18 +28,19 @@ CROSS_CAPTION = (
     " column."
 )
 LOOKS_CAPTION = (
-    "What the networks for any place look at: how much more than the average stream one is worth to"
-    " them, by the evidence against it (squared deviations of its mean so far) and by the steps"
-    " since it was last read. Scenario {scenario}, mean over steps and runs; white: never seen."
+    "What the location-agnostic networks look at: how much more than the average stream one is"
+    " worth to them, by the evidence against it (squared deviations of its mean so far) and by the"
+    " steps since it was last read. Scenario {scenario}, mean over steps and runs; white: never"
+    " seen."
 )
 STATISTICS = {"greedy": "paper's"}
 """Columns of the crossing whose statistic has another name than its method."""
 SHOWN = ("causal_dq", "non_causal", "bayes_posterior", "non_causal_eq", "causal_dq_eq")
-"""Methods of table and figure: the paper's, and ours that know no places."""
+"""Methods of table and figure: the paper's, and ours that are location-agnostic."""
 
 
 def overall_table(rows: pd.DataFrame) -> str:
-    """Scenarios by methods: the best of the field in steps, the others as ratios to it."""
+    """Scenarios by methods: the best baseline in steps, the others as ratios to it."""
     methods = [method for method in SHOWN if method in set(rows["method"])]
     lines = [line(["Scenario", "$p$, $m$, $k$", "Best", *map(label, methods)]), RULE]
     by_cell = {(row["scenario"], row["method"]): row for _, row in rows.iterrows()}
@@ -90,7 +91,7 @@ TICKS = (0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0, 50.0, 100
 
 
 def overall_figure(rows: pd.DataFrame) -> Any:
-    """Ratios to the best of the field, by scenario: sizes seen, and sizes not seen."""
+    """Ratios to the best baseline, by scenario: sizes seen, and sizes not seen."""
     import matplotlib.pyplot as plt
     from matplotlib.ticker import FuncFormatter, NullLocator
 
@@ -125,7 +126,7 @@ def overall_figure(rows: pd.DataFrame) -> Any:
         axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
         axis.yaxis.set_minor_locator(NullLocator())
         axis.set_title(title, fontsize=9)
-    axes[0].set_ylabel("delay over the best of the field")
+    axes[0].set_ylabel("delay over the best baseline")
     handles, texts = axes[0].get_legend_handles_labels()
     figure.legend(handles, texts, loc="outside lower center", ncols=len(methods), fontsize=8)
     return figure

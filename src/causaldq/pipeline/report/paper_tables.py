@@ -24,7 +24,7 @@ QUALITY_CAPTION = (
 )
 SENSITIVITY_CAPTION = (
     "Sensitivity at $p=50$, $m=12$, $k=10$, fair protocol: memory of the statistic, density of the"
-    " causal graph, and shifts that flow to the descendants of a shifted stream, each changed"
+    " causal graph, and shifts that propagate downstream of a shifted stream, each changed"
     " alone. First, for comparison, the same methods with nothing changed (decay {decay:g}), as in"
     " the other tables. Delay (standard error); bold as there."
 )

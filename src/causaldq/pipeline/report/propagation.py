@@ -22,22 +22,23 @@ from causaldq.pipeline.report.labels import label
 from causaldq.pipeline.report.latex import RULE, bold, latex, line, tabular
 
 CAPTION = (
-    "Shifts that flow from one cause to its effects, $p={p}$ streams, $m={m}$ sensors: mean over"
-    " {graphs} random graphs of each density with a 95\\% $t$ interval that includes the variance"
-    " between them. Delay: steps to the alarm, every method at"
-    " the same run length in control. Named: share of alarms at which the true cause is ranked"
-    " first (among the first three) at the alarm, and first {later} steps later. Dense graphs have"
-    " {dense:g} edges a stream, sparse ones {sparse:g}. Methods below the line have only the"
-    " in-control rows; those above know the covariance, and the root-cause mixture with the true"
-    " graph, the controls after it and causal agents the graph. Causal DQ and non-causal DQ are"
-    " trained anew on each of the first {agents}, on one cause at any place; the networks for any"
-    " place were trained once, on other problems, without such shifts."
+    "Shifts that propagate downstream from one root cause, $p={p}$ streams, $m={m}$ sensors: mean"
+    " over {graphs} random graphs of each density with a 95\\% $t$ interval that includes the"
+    " variance between them. Delay: steps to the alarm, every method at the same run length in"
+    " control. Named: share of alarms at which the true root cause is ranked first (among the first"
+    " three) at the alarm, and first {later} steps later. Dense graphs have {dense:g} edges per"
+    " stream, sparse ones {sparse:g}. Methods below the line have only the in-control rows; those"
+    " above know the covariance, and the root-cause mixture with the true graph, the controls after"
+    " it and causal agents the graph. Causal DQ and non-causal DQ are trained anew on each of the"
+    " first {agents}, on one root cause that may be any stream; the location-agnostic networks were"
+    " trained once, on other problems, without such shifts."
 )
 COMPARED_CAPTION = (
-    "Delays where shifts flow onwards, as ratios: geometric mean over random graphs with its 95\\%"
-    " $t$ interval; methods ran on the same graphs and streams. Best: the shortest in the cell of"
-    " greedy, TSSRP, ASMP, TRAS and CMAB, found on the same runs. No graph: the same mixture"
-    " without causal knowledge, told as much. Below one: shorter; bold where the interval says so."
+    "Delays where shifts propagate downstream, as ratios: geometric mean over random graphs with"
+    " its 95\\% $t$ interval; methods ran on the same graphs and streams. Best: the shortest in the"
+    " cell of greedy, TSSRP, ASMP, TRAS and CMAB, found on the same runs. No graph: the same"
+    " mixture without causal knowledge, told as much. Below one: shorter; bold where the interval"
+    " says so."
 )
 DENSE, SPARSE = "dense", "sparse"
 
@@ -155,7 +156,7 @@ def _ratio(row: pd.Series | None) -> str:
 
 
 def ratio_figure(ratios: pd.DataFrame) -> Any:
-    """Delay over that of the best of the field, by method and problem; one cause."""
+    """Delay over that of the best baseline, by method and problem; one cause."""
     import matplotlib.pyplot as plt
 
     here = ratios[(ratios["against"] == BEST) & (ratios["roots"] == ratios["roots"].min())]
@@ -195,7 +196,7 @@ def ratio_figure(ratios: pd.DataFrame) -> Any:
                 )  # fmt: skip
         axis.axvline(1.0, color="black", linewidth=0.8)
         axis.set_title(
-            f"p = {problem.p}, m = {problem.m}, {problem.expected_degree:g} edges a stream",
+            f"p = {problem.p}, m = {problem.m}, {problem.expected_degree:g} edges per stream",
             fontsize=8,
         )
     for axis in axes.ravel()[len(problems) :]:
@@ -212,7 +213,7 @@ def ratio_figure(ratios: pd.DataFrame) -> Any:
     for axis in axes[:, 0]:
         axis.tick_params(axis="y", labelsize=7)
     for axis in axes[-1]:
-        axis.set_xlabel("delay over that of the best of the field")
+        axis.set_xlabel("delay over that of the best baseline")
     handles = [
         plt.Line2D([], [], marker=mark, linestyle="", color="black", markersize=4)
         for mark in markers.values()
@@ -231,7 +232,7 @@ FIGURE_CAPTION = (
 
 
 def cause_figure(told: dict[str, Any]) -> Any:
-    """One run at its alarm: the estimated graph, who is accused, and by which paths."""
+    """One run at its alarm: the estimated graph, the identified root cause, its paths."""
     import matplotlib.pyplot as plt
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import Normalize
@@ -241,10 +242,12 @@ def cause_figure(told: dict[str, Any]) -> Any:
     for i, j in told["estimated_edges"]:
         edges[i, j] = True
     place = layout(edges)
-    accused, truth = told["causes"][0], told["true_cause"]
+    identified, truth = told["causes"][0], told["true_cause"]
     posterior, read = np.array(told["posterior"]), set(told["read"])
     figure, (axis, bars) = plt.subplots(1, 2, figsize=(9.0, 4.6), width_ratios=[3.2, 1])
-    on_path = {(a, b) for explained in accused["explains"] for a, b in pairwise(explained["path"])}
+    on_path = {
+        (a, b) for explained in identified["explains"] for a, b in pairwise(explained["path"])
+    }
     for i, j in told["estimated_edges"]:
         strong = (i, j) in on_path
         axis.annotate(
@@ -272,12 +275,12 @@ def cause_figure(told: dict[str, Any]) -> Any:
         alarm = "no alarm after the change"
     axis.set_title(
         f"{p} streams, {len(read)} sensors (thick rims): {alarm}.\n"
-        f"Accused: {names[accused['stream']]} ({accused['posterior']:.0%});"
-        f" blue ring: the true cause, {names[truth]}.",
+        f"Identified: {names[identified['stream']]} ({identified['posterior']:.0%});"
+        f" blue ring: the true root cause, {names[truth]}.",
         fontsize=9,
     )
     scale = ScalarMappable(Normalize(0, 1), colours)
-    figure.colorbar(scale, ax=axis, label="posterior of being the cause", shrink=0.7, pad=0.01)
+    figure.colorbar(scale, ax=axis, label="posterior of being the root cause", shrink=0.7, pad=0.01)
     order = np.argsort(-posterior, kind="stable")[:5][::-1]
     bars.barh(
         range(len(order)), posterior[order],
@@ -291,10 +294,10 @@ def cause_figure(told: dict[str, Any]) -> Any:
 
 
 CAUSE_CAPTION = (
-    "A named root cause: the first replication on the first random graph. The graph is the one"
-    " estimated from in-control rows; darker: more likely the cause; thick rims: streams read at"
-    " the alarm; orange: paths by which the accused explains them; blue ring: the stream that"
-    " really began."
+    "A root cause identified: the first replication on the first random graph. The graph is the"
+    " one estimated from in-control rows; darker: more likely the root cause; thick rims: streams"
+    " read at the alarm; orange: paths by which the one identified explains them; blue ring: the"
+    " true root cause."
 )
 
 
@@ -323,7 +326,7 @@ SHARES = {"near": "near", "near_3": "one of 3", "later_near": "later"}
 
 
 def named_table(rows: pd.DataFrame) -> str:
-    """Methods by documented faults: whom each accuses most often, and how often it is near."""
+    """Methods by documented faults: the root cause identified most often, and if it is near."""
     events = list(rows["event"].unique())
     titles = ["Method", *(str(e).split()[-1] for e in events), *SHARES.values()]
     lines = [line(titles), RULE]
@@ -355,12 +358,13 @@ def _named(runs: pd.DataFrame) -> str:
 def named_caption(rows: pd.DataFrame, m: int) -> str:
     origins = rows[["event", "origin"]].drop_duplicates().itertuples(index=False)
     return (
-        f"Whom each method accuses of recorded faults whose origin is documented, with $m={m}$"
-        f" sensors: the stream most often ranked first at the alarm, over {rows['lead'].nunique()}"
-        " runs that begin at different rows before the fault; bold if it is near the origin. x:"
-        " measured, v: manipulated variable. On the right, shares of all alarms after the fault:"
-        " the stream ranked first is near the origin, one of the first three is, the first is some"
-        " steps later. Runs with an alarm before the fault name nobody; --: no run named anybody."
-        " Methods that do not weigh causes are asked for the stream that looks most shifted."
+        "Root causes that each method identifies for recorded faults whose origin is documented,"
+        f" with $m={m}$ sensors: the stream most often ranked first at the alarm, over"
+        f" {rows['lead'].nunique()} runs that begin at different rows before the fault; bold if it"
+        " is near the origin. x: measured, v: manipulated variable. On the right, shares of all"
+        " alarms after the fault: the stream ranked first is near the origin, one of the first"
+        " three is, the first is some steps later. Runs with an alarm before the fault name nobody;"
+        " --: no run named anybody. Methods that do not weigh causes are asked for the stream that"
+        " looks most shifted."
         " Faults: " + "; ".join(f"{str(e).split()[-1]} {origin}" for e, origin in origins) + "."
     )

@@ -76,7 +76,7 @@ class Tidy:
         return self.files[name]
 
     def named(self, scenario: str) -> pd.DataFrame:
-        """Whom methods accuse of recorded faults."""
+        """Root causes that methods identify for recorded faults."""
         return self.rows(f"named_{scenario}")
 
     def table(self, name: str) -> pd.DataFrame:

@@ -2,7 +2,7 @@
 
 A file gets its name only after its hash has been checked. Sources are tried in the order the
 settings give; which one a file came from is recorded beside it and ends up in result tables.
-A download that breaks off goes on where it was, in this call or the next.
+A download that breaks off resumes where it stopped, in this call or the next.
 """
 
 import fcntl

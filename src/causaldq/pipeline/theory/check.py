@@ -1,17 +1,19 @@
 """What a check is, and how it comes to its verdict."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any, Generic, Literal, TypeVar
 
 import numpy as np
 
-from causaldq.pipeline.theory.mdp import Mdp
+from causaldq.pipeline.theory.mdp import Mdp, random_mdp, small_mdps
+from causaldq.pipeline.theory.sensors import sensor_mdps
+from causaldq.pipeline.theory.settings import TheorySettings
 
 Reading = Literal["as printed", "as in the proof", "as used", "corrected"]
 """`as used`: as the surrounding text or the algorithm takes the statement."""
-Verdict = Literal["holds", "does not hold", "holds in part", "cannot be told"]
+Verdict = Literal["holds", "does not hold"]
 
 TOLERANCE = 1e-9
 """Slack below minus this is a failure; above it, a strict inequality."""
@@ -22,16 +24,19 @@ Example = tuple[str, dict[str, Any]]
 
 
 @dataclass(frozen=True)
-class Claim:
-    """One reading of one statement."""
+class Statement:
+    """One reading of one statement of the paper, as data/reference/theory.yaml has it."""
 
     id: str
     place: str
     statement: str
     """Short, formulas between dollar signs."""
     reading: Reading
+    note: str
     strict: bool = False
     """The statement says `smaller`, not `at most`."""
+    vacuous: bool = False
+    """Where it holds, so would a bound that says nothing."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +58,6 @@ class Check:
     """Least of right side minus left side, over all tried; negative where it fails."""
     verdict: Verdict
     vacuous: bool
-    """It holds, but so would a bound that says nothing."""
     looseness: float | None
     """Median of bound over what it bounds, where that was measured."""
     counterexample: str | None
@@ -63,41 +67,70 @@ class Check:
     note: str
 
 
+def problem_of(case: Any) -> Mdp:
+    """The decision problem that a case is, or is about."""
+    found: Mdp = getattr(case, "mdp", case)
+    return found
+
+
+@dataclass(frozen=True)
+class Setup:
+    """What the instances of a trial are drawn with."""
+
+    rng: np.random.Generator
+    settings: TheorySettings
+
+    def problems(self) -> list[Mdp]:
+        """Random ones."""
+        return [random_mdp(self.rng, self.settings) for _ in range(self.settings.instances)]
+
+    def miniatures(self) -> list[Mdp]:
+        """Of the sensor problem."""
+        return sensor_mdps(self.settings.sensors)
+
+
 @dataclass(frozen=True)
 class Trial(Generic[T]):
     """Instances of a statement, and how to measure and describe one."""
 
     slack: Callable[[T], float]
     """Right side minus left side."""
-    describe: Callable[[T], Example]
-    size: Callable[[T], float]
     drawn: Sequence[T]
     """Random ones."""
     small: Iterable[T] = ()
     """Simple ones, smallest first: where a counterexample is looked for."""
-    sensors: Sequence[T] = field(default_factory=list)
+    sensors: Sequence[T] = ()
+    describe: Callable[[T], Example] = lambda case: tell(problem_of(case))
+    size: Callable[[T], float] = lambda case: problem_of(case).size
+    looseness: float | None = None
+    measured: Mapping[str, float] = field(default_factory=dict)
+    """Numbers for the note of the statement."""
 
 
-def examine(
-    claim: Claim,
-    trial: Trial[T],
-    note: str,
-    *,
-    in_part: bool = False,
-    vacuous: bool = False,
-    looseness: float | None = None,
-) -> Check:
-    """Try a statement on everything there is; one failure decides.
+def on_problems(
+    setup: Setup,
+    slack: Callable[[Mdp], float],
+    describe: Callable[[Mdp], Example] = lambda mdp: tell(mdp),
+    only: Callable[[Mdp], bool] = lambda _: True,
+) -> Trial[Mdp]:
+    """Tried on the random problems, the small ones and the miniatures that `only` lets through."""
+    return Trial(
+        slack,
+        [mdp for mdp in setup.problems() if only(mdp)],
+        [mdp for mdp in small_mdps() if only(mdp)],
+        [mdp for mdp in setup.miniatures() if only(mdp)],
+        describe,
+    )
 
-    `in_part` softens the verdict on a failed statement of which a half, or a class of problems
-    that can be named, stands; the note says which.
-    """
+
+def examine(statement: Statement, trial: Trial[T]) -> Check:
+    """Try a statement on everything there is; one failure decides."""
     drawn = [trial.slack(case) for case in trial.drawn]
     sensors = [trial.slack(case) for case in trial.sensors]
-    bar = TOLERANCE if claim.strict else -TOLERANCE
+    bar = TOLERANCE if statement.strict else -TOLERANCE
 
     def fails(slack: float) -> bool:
-        return slack <= bar if claim.strict else slack < bar
+        return slack <= bar if statement.strict else slack < bar
 
     found = next((case for case in trial.small if fails(trial.slack(case))), None)
     if found is None:
@@ -110,25 +143,22 @@ def examine(
     if found is not None:
         slacks.append(trial.slack(found))
     text, witness = trial.describe(found) if found is not None else (None, {})
-    verdict: Verdict = "holds"
-    if found is not None:
-        verdict = "holds in part" if in_part else "does not hold"
     return Check(
-        id=claim.id,
-        place=claim.place,
-        statement=claim.statement,
-        reading=claim.reading,
+        id=statement.id,
+        place=statement.place,
+        statement=statement.statement,
+        reading=statement.reading,
         instances=len(drawn),
         satisfied_share=_share(drawn, fails),
         sensor_instances=len(sensors),
         sensor_share=_share(sensors, fails) if sensors else None,
         smallest_slack=tidy(min(slacks)),
-        verdict=verdict,
-        vacuous=vacuous and found is None,
-        looseness=None if looseness is None else float(f"{looseness:.3g}"),
+        verdict="holds" if found is None else "does not hold",
+        vacuous=statement.vacuous and found is None,
+        looseness=None if trial.looseness is None else float(f"{trial.looseness:.3g}"),
         counterexample=text,
         witness=witness,
-        note=note,
+        note=statement.note % trial.measured,
     )
 
 
@@ -177,6 +207,8 @@ def tell(mdp: Mdp) -> Example:
     return text, witness
 
 
-def outcome(text: str, left: str, left_value: float, right: str, right_value: float) -> str:
-    """A counterexample's text: what was taken, and the two sides it gives."""
-    return f"{text}: ${left}={number(left_value)}$, ${right}={number(right_value)}$."
+def example(mdp: Mdp, ending: str, **numbers: Any) -> Example:
+    """A decision problem, what follows it in words, and more numbers."""
+    text, witness = tell(mdp)
+    more = {name: np.asarray(value).tolist() for name, value in numbers.items()}
+    return text + ending, witness | more

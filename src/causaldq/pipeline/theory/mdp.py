@@ -239,10 +239,6 @@ def random_mdp(
     )
 
 
-def random_mdps(rng: np.random.Generator, settings: TheorySettings) -> list[Mdp]:
-    return [random_mdp(rng, settings) for _ in range(settings.instances)]
-
-
 def one_state(
     reward: tuple[float, ...], mask: tuple[int, ...], discount: float = 0.5, tau: float = 1.0
 ) -> Mdp:

@@ -11,8 +11,10 @@ from causaldq.estimates import Error, half_width, sum_of_errors
 
 Outcome = Literal["for", "against", "open", "missing"]
 
-HOLDS, IN_PART, FAILS, UNKNOWN = "holds", "holds in part", "does not hold", "cannot be told"
-VERDICTS = (HOLDS, IN_PART, FAILS, UNKNOWN)
+HOLDS, FAILS, UNKNOWN = "holds", "does not hold", "inconclusive"
+SOME_READINGS = "holds in some readings"
+"""Of a statement in words that can be read in several ways; measurements have one reading."""
+VERDICTS = (HOLDS, SOME_READINGS, FAILS, UNKNOWN)
 
 
 @dataclass(frozen=True)
@@ -54,10 +56,12 @@ class Count:
 
     @property
     def verdict(self) -> str:
-        """Holds if all that was measured speaks for it; fails if something speaks, none for it."""
-        if not self.supporting:
-            return FAILS if self.against else UNKNOWN
-        return HOLDS if self.supporting == self.measured else IN_PART
+        """A claim about every cell fails with one that contradicts it beyond noise, holds if all
+        that was measured speaks for it, and is inconclusive if neither is so.
+        """
+        if self.against:
+            return FAILS
+        return HOLDS if self.supporting and not self.open else UNKNOWN
 
 
 def count(pieces: Iterable[Piece]) -> Count:

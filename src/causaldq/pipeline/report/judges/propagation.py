@@ -1,4 +1,4 @@
-"""Judges of claims about shifts that flow from causes to effects."""
+"""Judges of claims about shifts that propagate downstream."""
 
 import pandas as pd
 
@@ -8,7 +8,7 @@ from causaldq.pipeline.report.tidy import Tidy
 
 
 def shorter_on_graphs(tidy: Tidy, *, method: str, rival: str, least: float) -> Judgement:
-    """A method alarms earlier than a rival, over random graphs on which shifts flow onwards."""
+    """A method alarms earlier than a rival, where shifts propagate downstream on random graphs."""
     if tidy.config.propagation is None:
         return Judgement([Piece("shifts that propagate", "missing", "not in this profile")])
     rows = tidy.propagation_compared
@@ -19,7 +19,7 @@ def shorter_on_graphs(tidy: Tidy, *, method: str, rival: str, least: float) -> J
 def _piece(row: pd.Series, least: float) -> Piece:
     causes = "one cause" if row["roots"] == 1 else f"{row['roots']} causes"
     cell = (
-        f"p = {row['p']}, m = {row['m']}, {row['expected_degree']:g} edges a stream, {causes},"
+        f"p = {row['p']}, m = {row['m']}, {row['expected_degree']:g} edges per stream, {causes},"
         f" δ = {row['delta']:g}"
     )
     outcome: Outcome = of_gain(1 - row["high"], 1 - row["low"], least)

@@ -1,161 +1,50 @@
-"""One function a statement and reading; `CHECKS` has them in the order of the paper."""
+"""The trials of section 5: for each statement in data/reference/theory.yaml, a function of its
+name in one of these modules."""
 
 from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
-import numpy as np
+import yaml
 
-from causaldq.pipeline.theory.check import Check
-from causaldq.pipeline.theory.checks.assumptions import (
-    check_assumption1_printed,
-    check_assumption2_printed,
-)
-from causaldq.pipeline.theory.checks.convergence import (
-    check_lemma2_corrected,
-    check_lemma2_hard,
-    check_lemma2_printed,
-    check_remark7_printed,
-    check_remark7_steps,
-    check_remark8_rate,
-    check_remark9_printed,
-    check_remark10_bias,
-    check_remark10_printed,
-)
-from causaldq.pipeline.theory.checks.entropy import (
-    check_entropy_bound_corrected,
-    check_entropy_bound_proof,
-    check_proposition1_parameters,
-    check_proposition1_printed,
-    check_proposition1_renormalised,
-)
-from causaldq.pipeline.theory.checks.errors import (
-    check_corollary1_corrected,
-    check_corollary1_hard,
-    check_corollary1_learned,
-    check_corollary1_printed,
-    check_corollary1_proof,
-    check_corollary2_average,
-    check_corollary2_corrected,
-    check_corollary2_hard,
-    check_corollary2_own,
-    check_corollary2_proof,
-    check_corollary2_reward,
-    check_corollary2_size,
-    check_remark3_errors,
-    check_remark3_printed,
-    check_remark4_hard,
-    check_remark4_printed,
-    check_remark5_corrected,
-    check_remark5_proof,
-    check_remark6_plain,
-    check_remark6_soft,
-)
-from causaldq.pipeline.theory.checks.learned import (
-    check_closing_bounds,
-    check_closing_errors,
-    check_remark5_variance,
-    check_remark11_printed,
-    check_remark12_errors,
-    check_remark12_printed,
-    check_theorem2_corrected,
-    check_theorem2_printed,
-    check_theorem2_proof,
-)
-from causaldq.pipeline.theory.checks.operators import (
-    check_lemma1_corrected,
-    check_lemma1_printed,
-    check_lemma1_softmax,
-    check_lemma1_target,
-)
-from causaldq.pipeline.theory.checks.optimum import (
-    check_remark1_corrected,
-    check_remark1_printed,
-    check_remark2_corrected,
-    check_remark2_printed,
-    check_remark2_streams,
-    check_theorem1_any_corrected,
-    check_theorem1_any_printed,
-    check_theorem1_corrected,
-    check_theorem1_defined,
-    check_theorem1_lower_printed,
-    check_theorem1_lower_proof,
-    check_theorem1_lower_used,
-    check_theorem1_upper_printed,
-    check_theorem1_upper_proof,
-    check_value_bound_proof,
-    check_value_identity_corrected,
+from causaldq.errors import DataError
+from causaldq.pipeline.theory.check import Check, Setup, Statement, Trial, examine
+from causaldq.pipeline.theory.checks import (
+    assumptions,
+    bias,
+    convergence,
+    entropy,
+    errors,
+    learned,
+    operators,
+    optimum,
 )
 from causaldq.pipeline.theory.settings import TheorySettings
 from causaldq.seeds import generator
 
-CHECKS: list[Callable[[np.random.Generator, TheorySettings], Check]] = [
-    check_lemma1_printed,
-    check_lemma1_softmax,
-    check_lemma1_target,
-    check_lemma1_corrected,
-    check_assumption1_printed,
-    check_proposition1_printed,
-    check_proposition1_parameters,
-    check_proposition1_renormalised,
-    check_entropy_bound_proof,
-    check_entropy_bound_corrected,
-    check_value_bound_proof,
-    check_value_identity_corrected,
-    check_theorem1_defined,
-    check_theorem1_lower_printed,
-    check_theorem1_lower_proof,
-    check_theorem1_lower_used,
-    check_theorem1_upper_printed,
-    check_theorem1_upper_proof,
-    check_theorem1_corrected,
-    check_theorem1_any_printed,
-    check_theorem1_any_corrected,
-    check_remark1_printed,
-    check_remark1_corrected,
-    check_remark2_printed,
-    check_remark2_streams,
-    check_remark2_corrected,
-    check_corollary1_printed,
-    check_corollary1_proof,
-    check_corollary1_hard,
-    check_corollary1_learned,
-    check_corollary1_corrected,
-    check_remark3_printed,
-    check_remark3_errors,
-    check_corollary2_own,
-    check_corollary2_hard,
-    check_corollary2_proof,
-    check_corollary2_reward,
-    check_corollary2_size,
-    check_corollary2_corrected,
-    check_corollary2_average,
-    check_remark4_printed,
-    check_remark4_hard,
-    check_remark5_proof,
-    check_remark5_variance,
-    check_remark5_corrected,
-    check_remark6_soft,
-    check_remark6_plain,
-    check_lemma2_printed,
-    check_lemma2_hard,
-    check_lemma2_corrected,
-    check_remark7_printed,
-    check_remark7_steps,
-    check_remark8_rate,
-    check_remark9_printed,
-    check_remark10_printed,
-    check_remark10_bias,
-    check_assumption2_printed,
-    check_theorem2_printed,
-    check_theorem2_proof,
-    check_theorem2_corrected,
-    check_remark11_printed,
-    check_remark12_printed,
-    check_remark12_errors,
-    check_closing_bounds,
-    check_closing_errors,
-]
+MODULES = (operators, assumptions, entropy, optimum, errors, bias, convergence, learned)
 
 
-def run_checks(seed: int, settings: TheorySettings) -> list[Check]:
-    """Every check, each with random numbers of its own."""
-    return [check(generator(seed, "theory", check.__name__), settings) for check in CHECKS]
+def read_statements(path: Path) -> list[Statement]:
+    """In the order of the paper."""
+    written: dict[str, dict[str, Any]] = yaml.safe_load(path.read_text())
+    return [Statement(id=name, **given) for name, given in written.items()]
+
+
+def trial_of(name: str) -> Callable[[Setup], Trial[Any]]:
+    """The function that tries a statement."""
+    for module in MODULES:
+        if hasattr(module, name):
+            found: Callable[[Setup], Trial[Any]] = getattr(module, name)
+            return found
+    raise DataError(f"data/reference/theory.yaml: nothing tries a statement {name!r}")
+
+
+def run_checks(seed: int, settings: TheorySettings, statements: list[Statement]) -> list[Check]:
+    """Every statement, each with random numbers of its own."""
+    return [
+        examine(
+            one, trial_of(one.id)(Setup(generator(seed, "theory", f"check_{one.id}"), settings))
+        )
+        for one in statements
+    ]

@@ -4,8 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from causaldq.pipeline.theory.check import Check, Claim, Example, Trial, examine, number
-from causaldq.pipeline.theory.settings import TheorySettings
+from causaldq.pipeline.theory.check import Example, Setup, Trial, number
 
 
 @dataclass(frozen=True)
@@ -17,17 +16,11 @@ class Regression:
     limit: float
 
 
-def check_assumption1_printed(rng: np.random.Generator, settings: TheorySettings) -> Check:
+def assumption1_printed(setup: Setup) -> Trial[Regression]:
     """Assumption 1, section 5: the squared gradient of the loss has one bound G for all
     parameters. Tried on the smallest Q-function there is, one number theta with the loss
     (y - theta)^2; with a single action the entropy is 0.
     """
-    claim = Claim(
-        "assumption1_printed",
-        "Assumption 1",
-        r"$E\|\nabla_\theta L\|^2\le G$ for all $\theta$ can be met",
-        "as printed",
-    )
 
     def describe(case: Regression) -> Example:
         gradient = 2 * (case.theta - case.target)
@@ -43,51 +36,32 @@ def check_assumption1_printed(rng: np.random.Generator, settings: TheorySettings
         return Regression(target + float(np.sqrt(limit)), target, limit)
 
     drawn = [
-        beyond(float(rng.normal()), float(np.exp(rng.normal(scale=3.0))))
-        for _ in range(settings.instances)
+        beyond(float(setup.rng.normal()), float(np.exp(setup.rng.normal(scale=3.0))))
+        for _ in range(setup.settings.instances)
     ]
-    trial = Trial(
+    return Trial(
         slack=lambda case: case.limit - 4 * (case.theta - case.target) ** 2,
         describe=describe,
         size=lambda case: case.limit,
         drawn=drawn,
         small=[beyond(0.0, 1.0)],
     )
-    note = (
-        "A squared loss has an unbounded gradient unless parameters are kept in a bounded set,"
-        " which the paper does not say. No proof uses the assumption."
-    )
-    return examine(claim, trial, note)
 
 
-def check_assumption2_printed(
-    rng: np.random.Generator,  # noqa: ARG001
-    settings: TheorySettings,
-) -> Check:
+def assumption2_printed(setup: Setup) -> Trial[int]:
     """Assumption 2, section 5: rewards are at most 1 in size. Tried on the rewards of section 4.3,
     1 a hit and U = -20 for none.
     """
-    claim = Claim(
-        "assumption2_printed",
-        "Assumption 2",
-        r"$|r|\le R_{\max}\le1$ for the reward of section 4.3",
-        "as printed",
-    )
-    hit, miss = settings.sensors.hit, settings.sensors.miss
+    hit, miss = setup.settings.sensors.hit, setup.settings.sensors.miss
 
     def describe(hits: int) -> Example:
         reward = hit * hits if hits else miss
         return f"{hits} hits: reward {number(reward)}.", {"hits": hits, "reward": reward}
 
-    trial = Trial(
+    return Trial(
         slack=lambda hits: 1.0 - abs(hit * hits if hits else miss),
         describe=describe,
         size=float,
         drawn=list(range(13)),
         small=range(13),
     )
-    note = (
-        "Met after dividing all rewards by 20, as the miniature does. That also makes the entropy"
-        " weigh 20 times as much as in the agent, whose target adds it to the undivided reward."
-    )
-    return examine(claim, trial, note)

@@ -7,13 +7,9 @@ from itertools import product
 import numpy as np
 
 from causaldq.pipeline.theory import mdp as problems
-from causaldq.pipeline.theory.check import Check, Claim, Example, Trial, examine, number, row
+from causaldq.pipeline.theory.check import Example, Setup, Trial, number, row
 from causaldq.pipeline.theory.mdp import causal_entropy, softmax
-from causaldq.pipeline.theory.settings import TheorySettings
 from causaldq.types import Bools, Floats
-
-PROPOSITION = "Proposition 1"
-PROOF = "Theorem 1, proof"
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,28 +45,30 @@ def concavity_slack(case: Mixture, entropy: Entropy) -> float:
     return entropy(mixed, case.mask) - case.weight * ends[0] - (1 - case.weight) * ends[1]
 
 
-def _masks(rng: np.random.Generator, settings: TheorySettings) -> Bools:
-    mask = rng.random(int(rng.integers(2, settings.max_actions + 1))) < rng.random()
-    mask[rng.integers(0, len(mask))] = True
-    return mask
+def _mask(setup: Setup) -> Bools:
+    mask = setup.rng.random(int(setup.rng.integers(2, setup.settings.max_actions + 1)))
+    marked = mask < setup.rng.random()
+    marked[setup.rng.integers(0, len(mask))] = True
+    return marked
 
 
-def _policies(rng: np.random.Generator, settings: TheorySettings) -> list[Mixture]:
+def _policies(setup: Setup, mask: Bools) -> Floats:
+    spread = np.full(len(mask), setup.rng.choice([0.2, 1.0]))
+    return setup.rng.dirichlet(spread, 2) * 0.999 + 0.001 / len(mask)
+
+
+def _logits(setup: Setup, mask: Bools) -> Floats:
+    return setup.rng.normal(scale=2.0, size=(2, len(mask)))
+
+
+def _random_mixtures(
+    setup: Setup, ends: Callable[[Setup, Bools], Floats] = _policies
+) -> list[Mixture]:
     found = []
-    for _ in range(settings.instances):
-        mask = _masks(rng, settings)
-        spread = np.full(len(mask), rng.choice([0.2, 1.0]))
-        first, second = rng.dirichlet(spread, 2) * 0.999 + 0.001 / len(mask)
-        found.append(Mixture(mask, first, second, float(rng.random())))
-    return found
-
-
-def _logits(rng: np.random.Generator, settings: TheorySettings) -> list[Mixture]:
-    found = []
-    for _ in range(settings.instances):
-        mask = _masks(rng, settings)
-        first, second = rng.normal(scale=2.0, size=(2, len(mask)))
-        found.append(Mixture(mask, first, second, float(rng.random())))
+    for _ in range(setup.settings.instances):
+        mask = _mask(setup)
+        first, second = ends(setup, mask)
+        found.append(Mixture(mask, first, second, float(setup.rng.random())))
     return found
 
 
@@ -113,75 +111,35 @@ def _describe(entropy: Entropy, names: tuple[str, str], case: Mixture) -> Exampl
     return text, witness
 
 
-def _size(case: Mixture) -> float:
-    return len(case.mask)
+def _concave(
+    drawn: list[Mixture], small: Iterator[Mixture], entropy: Entropy, symbol: str
+) -> Trial[Mixture]:
+    return Trial(
+        slack=lambda case: concavity_slack(case, entropy),
+        drawn=drawn,
+        small=small,
+        describe=lambda case: _describe(entropy, (symbol, f"{symbol}'"), case),
+        size=lambda case: len(case.mask),
+    )
 
 
-def check_proposition1_printed(rng: np.random.Generator, settings: TheorySettings) -> Check:
+def proposition1_printed(setup: Setup) -> Trial[Mixture]:
     """Proposition 1, section 5, as printed: H_c is concave in the policy pi, so -H_c is convex."""
-    claim = Claim(
-        "proposition1_printed",
-        PROPOSITION,
-        r"$\mathcal{H}_c(\pi)$ is concave in $\pi$",
-        "as printed",
-    )
-    trial = Trial(
-        slack=lambda case: concavity_slack(case, of_policy),
-        describe=lambda case: _describe(of_policy, (r"\pi", r"\pi'"), case),
-        size=_size,
-        drawn=_policies(rng, settings),
-        small=small_policies(),
-    )
-    return examine(claim, trial, "A sum of concave functions with weights 0 or 1.")
+    return _concave(_random_mixtures(setup), small_policies(), of_policy, r"\pi")
 
 
-def check_proposition1_parameters(rng: np.random.Generator, settings: TheorySettings) -> Check:
+def proposition1_parameters(setup: Setup) -> Trial[Mixture]:
     """Proposition 1, section 5, as the sentence before it wants it: convexity in the parameters
     of the policy. With a table of Q-values and a Boltzmann policy the parameters are the logits.
     """
-    claim = Claim(
-        "proposition1_parameters",
-        PROPOSITION,
-        r"$\mathcal{H}_c(\mathrm{softmax}(\theta))$ is concave in the parameters $\theta$",
-        "as used",
-    )
-    trial = Trial(
-        slack=lambda case: concavity_slack(case, of_logits),
-        describe=lambda case: _describe(of_logits, (r"\theta", r"\theta'"), case),
-        size=_size,
-        drawn=_logits(rng, settings),
-        small=small_logits(),
-    )
-    note = (
-        "The paper wants stable optimisation over network parameters from this; already for a"
-        " table of logits the entropy is neither convex nor concave."
-    )
-    return examine(claim, trial, note)
+    return _concave(_random_mixtures(setup, _logits), small_logits(), of_logits, r"\theta")
 
 
-def check_proposition1_renormalised(rng: np.random.Generator, settings: TheorySettings) -> Check:
+def proposition1_renormalised(setup: Setup) -> Trial[Mixture]:
     """Proposition 1, section 5, for the causal entropy as section 4.1 writes it for continuous
     actions, where the masked policy is divided by its mass.
     """
-    claim = Claim(
-        "proposition1_renormalised",
-        PROPOSITION,
-        r"the same for section 4.1's $-\int\log\pi\,\mathrm{d}P_c$ (mask renormalised)",
-        "as used",
-    )
-    trial = Trial(
-        slack=lambda case: concavity_slack(case, renormalised),
-        describe=lambda case: _describe(renormalised, (r"\pi", r"\pi'"), case),
-        size=_size,
-        drawn=_policies(rng, settings),
-        small=small_policies(),
-    )
-    note = (
-        "With one masked action this form is minus the logarithm of its probability, which is"
-        " convex, and has no upper bound. The two definitions of section 4.1 differ by the"
-        " factor $1/w$."
-    )
-    return examine(claim, trial, note)
+    return _concave(_random_mixtures(setup), small_policies(), renormalised, r"\pi")
 
 
 @dataclass(frozen=True, eq=False)
@@ -204,11 +162,6 @@ def corrected_ceiling_slack(case: Masked) -> float:
     middle = mass * np.log(masked / mass) if mass > 0 else 0.0
     highest = problems.entropy_ceiling(masked, len(case.mask))
     return float(min(middle - of_policy(case.policy, case.mask), highest - middle))
-
-
-def _masked(rng: np.random.Generator, settings: TheorySettings) -> list[Masked]:
-    cases = _policies(rng, settings)
-    return [Masked(case.mask, case.first) for case in cases]
 
 
 def _small_masked() -> Iterator[Masked]:
@@ -244,43 +197,27 @@ def _describe_masked(case: Masked) -> Example:
     return text, witness
 
 
-def check_entropy_bound_proof(rng: np.random.Generator, settings: TheorySettings) -> Check:
+def _on_masked(setup: Setup, slack: Callable[[Masked], float]) -> Trial[Masked]:
+    return Trial(
+        slack=slack,
+        drawn=[Masked(case.mask, case.first) for case in _random_mixtures(setup)],
+        small=_small_masked(),
+        describe=_describe_masked,
+        size=lambda case: len(case.mask),
+    )
+
+
+def entropy_bound_proof(setup: Setup) -> Trial[Masked]:
     """Theorem 1, its proof: the causal entropy lies between 0 and the logarithm of the sum of
     the mask.
     """
-    claim = Claim("entropy_bound_proof", PROOF, r"$\mathcal{H}_c\le\log\sum C$", "as in the proof")
-    trial = Trial(
-        slack=printed_ceiling_slack,
-        describe=_describe_masked,
-        size=lambda case: len(case.mask),
-        drawn=_masked(rng, settings),
-        small=_small_masked(),
-    )
-    note = (
-        r"The mask does not renormalise the policy. With one masked action the entropy reaches"
-        r" $1/e$, above $\log1=0$; with two of three or more, $2/e=0.7358$, above $\log2=0.6931$."
-        " From three masked actions on the bound is right."
-    )
-    return examine(claim, trial, note)
+    return _on_masked(setup, printed_ceiling_slack)
 
 
-def check_entropy_bound_corrected(rng: np.random.Generator, settings: TheorySettings) -> Check:
+def entropy_bound_corrected(setup: Setup) -> Trial[Masked]:
     """Theorem 1, its proof, corrected: with n masked actions and w their mass,
     H_c <= w log(n/w) <= h(n), where h(n) = n/e for n = 1 and 2 if some action is not masked, and
     log n otherwise. Proof: entropy within the masked is largest when they share w evenly; then
     maximise over w in [0, 1].
     """
-    claim = Claim(
-        "entropy_bound_corrected",
-        PROOF,
-        r"$\mathcal{H}_c\le w\log(n/w)\le h(n)$, $h(1)=1/e$, $h(2)=2/e$, $h(n)=\log n$",
-        "corrected",
-    )
-    trial = Trial(
-        slack=corrected_ceiling_slack,
-        describe=_describe_masked,
-        size=lambda case: len(case.mask),
-        drawn=_masked(rng, settings),
-        small=_small_masked(),
-    )
-    return examine(claim, trial, "Attained, so it cannot be improved.")
+    return _on_masked(setup, corrected_ceiling_slack)

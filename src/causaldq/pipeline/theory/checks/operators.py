@@ -6,7 +6,7 @@ from itertools import product
 
 import numpy as np
 
-from causaldq.pipeline.theory.check import Check, Claim, Example, Trial, examine, number, rows, tell
+from causaldq.pipeline.theory.check import Example, Setup, Trial, number, rows, tell
 from causaldq.pipeline.theory.mdp import (
     Mdp,
     backup,
@@ -14,14 +14,9 @@ from causaldq.pipeline.theory.mdp import (
     causal_value,
     largest,
     one_state,
-    random_mdps,
     softmax,
 )
-from causaldq.pipeline.theory.sensors import sensor_mdps
-from causaldq.pipeline.theory.settings import TheorySettings
 from causaldq.types import Floats
-
-PLACE = "Lemma 1"
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,16 +65,8 @@ def contraction_slack(pair: Pair, operator: Operator, factor: float) -> float:
     return factor * largest(pair.first - pair.second) - moved
 
 
-def random_pairs(rng: np.random.Generator, settings: TheorySettings) -> list[Pair]:
-    """Far apart and close together, so that slopes are seen too."""
-    return [_random_pair(rng, mdp) for mdp in random_mdps(rng, settings)]
-
-
-def sensor_pairs(rng: np.random.Generator, settings: TheorySettings) -> list[Pair]:
-    return [_random_pair(rng, mdp) for mdp in sensor_mdps(settings.sensors)]
-
-
-def _random_pair(rng: np.random.Generator, mdp: Mdp) -> Pair:
+def random_pair(rng: np.random.Generator, mdp: Mdp) -> Pair:
+    """Far apart or close together, so that slopes are seen too."""
     first = rng.normal(scale=rng.choice([0.3, 1.0, 5.0]), size=mdp.reward.shape)
     apart = rng.normal(scale=rng.choice([0.01, 1.0, 5.0]), size=mdp.reward.shape)
     if rng.random() < 0.3:  # a constant, by which nothing can shrink more than by gamma
@@ -107,10 +94,6 @@ def small_pairs(tau: float = 1.0) -> Iterator[Pair]:
                         )
 
 
-def size(pair: Pair) -> float:
-    return pair.mdp.size
-
-
 def _describe(operators: dict[str, Operator], pair: Pair) -> Example:
     """Both functions and how far the operators move them apart."""
     text, witness = tell(pair.mdp)
@@ -127,7 +110,20 @@ def _describe(operators: dict[str, Operator], pair: Pair) -> Example:
     return f"{text}: {', '.join(ends)}, $\\gamma\\|Q-Q'\\|={number(allowed)}$.", witness
 
 
-def check_lemma1_printed(rng: np.random.Generator, settings: TheorySettings) -> Check:
+def _contracts(setup: Setup, operators: dict[str, Operator], tau: float = 1.0) -> Trial[Pair]:
+    """One of the operators, named as the counterexample is to name it, contracts by gamma."""
+    return Trial(
+        slack=lambda pair: max(
+            contraction_slack(pair, operator, pair.mdp.discount) for operator in operators.values()
+        ),
+        drawn=[random_pair(setup.rng, mdp) for mdp in setup.problems()],
+        small=small_pairs(tau),
+        sensors=[random_pair(setup.rng, mdp) for mdp in setup.miniatures()],
+        describe=lambda pair: _describe(operators, pair),
+    )
+
+
+def lemma1_printed(setup: Setup) -> Trial[Pair]:
     """Lemma 1, section 5, as printed: for any fixed policy pi the operator
     T Q(s,a) = r + gamma E[sum pi Q - tau H_c(pi)] brings any two functions closer by a factor
     gamma, in the largest absolute difference.
@@ -135,105 +131,30 @@ def check_lemma1_printed(rng: np.random.Generator, settings: TheorySettings) -> 
     The entropy does not depend on Q, so it cancels: the lemma would hold with any bounded
     function of the state in its place, and with either sign.
     """
-    claim = Claim(
-        "lemma1_printed",
-        PLACE,
-        r"$\|T^\pi_cQ-T^\pi_cQ'\|\le\gamma\|Q-Q'\|$ for a fixed policy $\pi$",
-        "as printed",
-    )
-    trial = Trial(
-        slack=lambda pair: contraction_slack(pair, fixed_policy, pair.mdp.discount),
-        describe=lambda pair: _describe({"": fixed_policy}, pair),
-        size=size,
-        drawn=random_pairs(rng, settings),
-        small=small_pairs(),
-        sensors=sensor_pairs(rng, settings),
-    )
-    note = (
-        "The entropy of a fixed policy does not depend on Q and cancels, so the lemma says nothing"
-        " about causal entropy; and evaluating a fixed policy is not learning an optimal one. It"
-        " subtracts the entropy where the target of section 4.1 adds it."
-    )
-    return examine(claim, trial, note)
+    return _contracts(setup, {"": fixed_policy})
 
 
-def check_lemma1_softmax(rng: np.random.Generator, settings: TheorySettings) -> Check:
+def lemma1_softmax(setup: Setup) -> Trial[Pair]:
     """Lemma 1, section 5, as it is used: the policy is the Boltzmann policy of the Q being
     updated, so it moves with Q. Counted as satisfied if either sign of the entropy does it.
     """
-    claim = Claim(
-        "lemma1_softmax",
-        PLACE,
-        r"the same with $\pi=\mathrm{softmax}(Q/\tau)$, entropy of either sign",
-        "as used",
-    )
     signs: dict[str, Operator] = {
         " (entropy added)": lambda pair, q: own_policy(pair, q, 1.0),
         " (subtracted)": lambda pair, q: own_policy(pair, q, -1.0),
     }
-    trial = Trial(
-        slack=lambda pair: max(
-            contraction_slack(pair, operator, pair.mdp.discount) for operator in signs.values()
-        ),
-        describe=lambda pair: _describe(signs, pair),
-        size=size,
-        drawn=random_pairs(rng, settings),
-        small=small_pairs(),
-        sensors=sensor_pairs(rng, settings),
-    )
-    note = (
-        "Convergence of the algorithm would need this reading, since its policy is computed from"
-        " the Q that it updates. Boltzmann averages are known not to be non-expansions."
-    )
-    return examine(claim, trial, note)
+    return _contracts(setup, signs)
 
 
-def check_lemma1_target(rng: np.random.Generator, settings: TheorySettings) -> Check:
+def lemma1_target(setup: Setup) -> Trial[Pair]:
     """Lemma 1, section 5, for the target that section 4.1 prints: max Q at the next state plus
     the causal entropy at the current state, not discounted.
     """
-    claim = Claim(
-        "lemma1_target",
-        PLACE,
-        r"the same for the target $r+\gamma\max Q(s',\cdot)+\mathcal{H}_c(\pi(\cdot|s))$",
-        "as used",
-    )
-    trial = Trial(
-        slack=lambda pair: contraction_slack(pair, section4_target, pair.mdp.discount),
-        describe=lambda pair: _describe({"": section4_target}, pair),
-        size=size,
-        drawn=random_pairs(rng, settings),
-        small=small_pairs(tau=0.25),
-        sensors=sensor_pairs(rng, settings),
-    )
-    note = (
-        "The slope of the entropy in Q grows like one over the temperature, so at low temperatures,"
-        " where training ends, this backup can push functions apart."
-    )
-    return examine(claim, trial, note)
+    return _contracts(setup, {"": section4_target}, tau=0.25)
 
 
-def check_lemma1_corrected(rng: np.random.Generator, settings: TheorySettings) -> Check:
+def lemma1_corrected(setup: Setup) -> Trial[Pair]:
     """Lemma 1, corrected: T Q = r + gamma E max over pi of [sum pi Q + H_c(pi) / tau] is a
     gamma-contraction. Proof: for each pi the bracket moves by at most |Q - Q'|, and so does a
     maximum of such brackets.
     """
-    claim = Claim(
-        "lemma1_corrected",
-        PLACE,
-        r"$TQ=r+\gamma E\max_\pi[\sum\pi Q+\mathcal{H}_c(\pi)/\tau]$ contracts by $\gamma$",
-        "corrected",
-    )
-    trial = Trial(
-        slack=lambda pair: contraction_slack(pair, maximised, pair.mdp.discount),
-        describe=lambda pair: _describe({"": maximised}, pair),
-        size=size,
-        drawn=random_pairs(rng, settings),
-        small=small_pairs(),
-        sensors=sensor_pairs(rng, settings),
-    )
-    note = (
-        "With the policy chosen inside the operator, entropy included, the regularised problem has"
-        " one optimum and value iteration finds it. All corrected statements below are about it."
-    )
-    return examine(claim, trial, note)
+    return _contracts(setup, {"": maximised})

@@ -12,7 +12,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 
-class Places:
+class SafeNames:
     """A project's folder, and what lies in it."""
 
     def __init__(self, root: Path) -> None:

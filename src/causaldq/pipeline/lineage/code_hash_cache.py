@@ -12,7 +12,7 @@ from causaldq.pipeline import code
 PLACE = Path(".snakemake/causaldq.pipeline.code")
 
 
-def known_hash(root: Path, script: Path, settings: object) -> str:
+def cached_hash(root: Path, script: Path, settings: object) -> str:
     """What `job_hash` says, which takes it longer than many a job takes for its work.
 
     A note is believed while all files that the code was found in have the content they had,

@@ -10,7 +10,7 @@ from causaldq.pipeline.sources.catalogue import Catalogue, read_catalogue
 from causaldq.pipeline.sources.fetch import RECORD as ORIGINS
 
 
-class Given:
+class GivenFiles:
     """What jobs were given, and did not make."""
 
     def __init__(self, store: RecordStore) -> None:

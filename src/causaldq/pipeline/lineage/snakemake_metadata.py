@@ -29,7 +29,7 @@ NAME_LIMIT = 254
 """Longest name of a note's file; longer ones become folders, as Snakemake does it."""
 
 
-class Memory:
+class SnakemakeMetadata:
     """Snakemake's notes in one working folder."""
 
     def __init__(self, root: Path, version: int) -> None:
@@ -99,7 +99,7 @@ class Memory:
         )
 
 
-def reconcile(store: RecordStore, memory: Memory) -> dict[str, str]:
+def reconcile(store: RecordStore, metadata: SnakemakeMetadata) -> dict[str, str]:
     """Bring Snakemake's notes in step with the records; files to be made again, with reasons."""
     doubts: dict[str, str] = {}
     for record in store.records:
@@ -107,7 +107,7 @@ def reconcile(store: RecordStore, memory: Memory) -> dict[str, str]:
         present = [name for name in present if store.hash(name) is not None]
         reason = store.doubt(record)
         if reason is None:
-            reason = _settle(store, memory, record, present)
+            reason = _settle(store, metadata, record, present)
         if reason is not None:
             doubts |= dict.fromkeys(present, reason)
     doubts |= {
@@ -118,25 +118,27 @@ def reconcile(store: RecordStore, memory: Memory) -> dict[str, str]:
     unknown = set(store.products()) - set(store.makers)
     doubts |= dict.fromkeys(sorted(unknown), "no record says how it was made")
     for name, reason in doubts.items():
-        memory.distrust(name, reason)
+        metadata.distrust(name, reason)
     return doubts
 
 
-def _settle(store: RecordStore, memory: Memory, record: Record, present: list[str]) -> str | None:
+def _settle(
+    store: RecordStore, metadata: SnakemakeMetadata, record: Record, present: list[str]
+) -> str | None:
     """Keep what Snakemake knows of a good job, or tell it again; why neither can be done."""
     # A job may also write files that its rule does not declare; Snakemake has no notes of them.
-    noted = [name for name in present if memory.read(name)]
-    if noted and all(memory.fits(name, record) for name in noted):
-        note = memory.read(noted[0]) or {}
+    noted = [name for name in present if metadata.read(name)]
+    if noted and all(metadata.fits(name, record) for name in noted):
+        note = metadata.read(noted[0]) or {}
         for name in set(present) - set(noted):
-            memory.write(name, note)
+            metadata.write(name, note)
         kept = {key: note.get(key) for key in KEPT}
         if kept != record.snakemake:
             write_record(store.root, store.profile, record.model_copy(update={"snakemake": kept}))
         return None
-    restored = memory.note_of(record)
+    restored = metadata.note_of(record)
     if restored is None:
         return "its job was not run to its end by Snakemake"
     for name in present:
-        memory.write(name, restored)
+        metadata.write(name, restored)
     return None

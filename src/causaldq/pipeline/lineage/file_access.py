@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 
-class Observed:
+class FileAccess:
     """Files of the project, as paths from its folder."""
 
     def __init__(self, root: Path) -> None:
@@ -47,9 +47,9 @@ def _writes(mode: str | None, flags: int) -> bool:
 
 
 @contextmanager
-def observing(root: Path) -> Iterator[Observed]:
+def watched_access(root: Path) -> Iterator[FileAccess]:
     """Listen while the block runs. Python keeps a hook for good; it falls silent after that."""
-    observed = Observed(root)
+    observed = FileAccess(root)
     sys.addaudithook(observed.hear)
     try:
         yield observed

@@ -1,0 +1,229 @@
+"""Plants' files as they come: all that is odd is found, and the rows that are sound are used."""
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from mangled import (
+    BAD,
+    CLOCK,
+    LOST,
+    ODD,
+    PLANT,
+    SAME,
+    STREAMS,
+    Change,
+    cells,
+    dates,
+    kinds,
+    put,
+    semicolons,
+    settled,
+)  # fmt: skip
+from typer.testing import CliRunner
+
+from causaldq import example_plant
+from causaldq.__main__ import app
+from causaldq.errors import DataError
+from causaldq.tables.inspection import inspect
+from causaldq.tables.rows import normal_rows, plain_file, plain_lines
+from causaldq.tables.settings import TableSettings
+
+
+@pytest.mark.parametrize(("change", "expected"), [c[1:] for c in SAME], ids=[c[0] for c in SAME])
+def test_what_can_be_told_is_told_and_the_rows_are_the_same(
+    tmp_path: Path, change: Change, expected: list[tuple[str, str]]
+) -> None:
+    path = put(tmp_path, change(PLANT))
+    found = inspect(path)
+    clock = [] if any(kind == "clock" for kind, _ in expected) else [CLOCK]
+    assert sorted(kinds(found)) == sorted([*expected, *clock])
+    assert found.rows == 400
+    rows, left_out = normal_rows(path, settled(found, tmp_path))
+    assert left_out == []
+    assert list(rows) == STREAMS
+    np.testing.assert_array_equal(rows, PLANT[STREAMS])
+    watched = pd.read_csv(io.StringIO("".join(plain_file(path, settled(found, tmp_path)))))
+    np.testing.assert_array_equal(watched[STREAMS], PLANT[STREAMS])
+
+
+@pytest.mark.parametrize(
+    ("change", "expected", "lost"), [c[1:] for c in LOST], ids=[c[0] for c in LOST]
+)
+def test_rows_that_lack_a_value_are_counted_and_left_out(
+    tmp_path: Path, change: Change, expected: list[tuple[str, str]], lost: list[int]
+) -> None:
+    path = put(tmp_path, change(PLANT))
+    found = inspect(path)
+    spiky = expected[0][0] == "spikes"
+    gaps = [] if spiky else [("gaps", "normal rows")]
+    assert sorted(kinds(found)) == sorted([*expected, *gaps, CLOCK])
+    rows, left_out = normal_rows(path, settled(found, tmp_path))
+    count = f"{len(lost)} of {found.rows} normal rows lack a value and are left out"
+    spikes = [f"{len(lost)} spikes in normal rows are no values"] if spiky else []
+    assert left_out == [*spikes, count]
+    kept = np.delete(np.arange(found.rows), lost)
+    assert rows.index.tolist() == kept.tolist()
+    # A row that was put in is lost, and none of the others.
+    source = kept if found.rows == 400 else slice(None)
+    np.testing.assert_array_equal(rows, PLANT[STREAMS].iloc[source])
+    if expected[0][0] not in ("spikes", "code"):
+        with pytest.raises(DataError, match=r"plant\.csv, line \d+, column '\w+': "):
+            normal_rows(path, TableSettings(time="minute"))
+
+
+@pytest.mark.parametrize(("change", "expected"), [c[1:] for c in ODD], ids=[c[0] for c in ODD])
+def test_what_is_odd_is_told_and_kept(
+    tmp_path: Path, change: Change, expected: list[tuple[str, str]]
+) -> None:
+    path = put(tmp_path, change(PLANT))
+    found = inspect(path)
+    clock = [] if any(kind == "clock" for kind, _ in expected) else [CLOCK]
+    assert sorted(kinds(found)) == sorted([*expected, *clock])
+    rows, left_out = normal_rows(path, settled(found, tmp_path))
+    assert left_out == []
+    assert len(rows) == found.rows
+    assert rows.shape[1] >= 8
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        "%Y-%m-%d %H:%M",
+        "%Y-%m-%dT%H:%M:%S+02:00",
+        "%d.%m.%Y %H:%M",
+        "%d/%m/%Y %H:%M:%S",
+        "%m/%d/%Y %I:%M:%S %p",
+        "%d-%b-%Y %H:%M",
+    ],
+)
+def test_dates_are_the_time_and_evenly_spaced(tmp_path: Path, form: str) -> None:
+    found = inspect(put(tmp_path, dates(form)(PLANT)))
+    assert kinds(found) == [("dates", "column 'minute'")]
+    assert found.settings is not None
+    assert found.settings.time == "minute"
+
+
+def test_a_date_that_is_missing_and_a_gap_are_told(tmp_path: Path) -> None:
+    table = dates("%d.%m.%Y %H:%M")(PLANT)
+    table.loc[5, "minute"] = "soon"
+    table = table.drop(index=range(100, 106))
+    found = {finding.kind: finding.what for finding in inspect(put(tmp_path, table)).findings}
+    assert set(found) == {"dates", "no time", "uneven times"}
+    assert "first is 'soon'" in found["no time"]
+    # The step over the unread time, and the one over six rows that are not there.
+    assert found["uneven times"] == "2 steps are not the usual 600, first at line 8"
+
+
+def test_texts_are_counted_by_word(tmp_path: Path) -> None:
+    found = inspect(put(tmp_path, cells("steam_flow", BAD)(PLANT)))
+    text = next(finding for finding in found.findings if finding.kind == "text")
+    assert text.what == "text among numbers: 'Bad' (2), 'No Data' (1)"
+    assert text.done == "no value"
+    assert found.settings is not None
+    assert found.settings.missing == ["Bad", "No Data"]
+
+
+def test_a_text_that_the_settings_do_not_name_is_refused(tmp_path: Path) -> None:
+    found = settled(inspect(put(tmp_path, cells("steam_flow", BAD)(PLANT))), tmp_path)
+    path = put(tmp_path, cells("steam_flow", {**BAD, 80: "Offline"})(PLANT))
+    with pytest.raises(DataError, match="line 82, column 'steam_flow': 'Offline' is no number"):
+        normal_rows(path, found)
+
+
+def test_only_rows_that_are_used_need_to_be_sound(tmp_path: Path) -> None:
+    path = put(tmp_path, cells("steam_flow", {**BAD, 300: "Bad", 301: 1e9})(PLANT))
+    found = inspect(path, normal="101:290")
+    assert kinds(found) == [CLOCK]
+    rows, left_out = normal_rows(path, TableSettings(time="minute", normal="101:290"))
+    assert left_out == []
+    np.testing.assert_array_equal(rows, PLANT[STREAMS][100:290])
+    assert rows.index[0] == 100
+
+
+def test_a_column_that_only_rises_is_asked_about(tmp_path: Path) -> None:
+    path = put(tmp_path, PLANT)
+    with pytest.raises(DataError, match="column 'minute': goes one way only; is it a clock"):
+        normal_rows(path, TableSettings())
+    assert "minute" in normal_rows(path, TableSettings(streams=["minute", *STREAMS]))[0]
+    assert "minute" not in normal_rows(path, TableSettings(time="minute"))[0]
+
+
+def test_a_pipe_is_made_plain_line_by_line() -> None:
+    """A line comes out as soon as it has gone in: nothing waits for the end of the pipe."""
+    went_in: list[str] = []
+
+    def pipe() -> Any:
+        for line in ("Plant\n", "a;b;a\n", "kg;C;s\n", "1,5;;Bad\n", "2;3,25;4\n"):
+            went_in.append(line)
+            yield line
+
+    chosen = TableSettings(separator=";", decimal=",", header=2, first=4, missing=["bad"])
+    out = plain_lines(pipe(), chosen)
+    assert next(out) == '"a","b","a (2)"\n'
+    assert next(out) == '"1.5","",""\n'
+    assert len(went_in) == 4
+    assert next(out) == '"2","3.25","4"\n'
+
+
+def test_the_command_shows_writes_and_is_obeyed(tmp_path: Path) -> None:
+    run = CliRunner().invoke
+    table = example_plant().reset_index()
+    records = [row.split(";") for row in semicolons(table.assign(valve=7.1)).splitlines()]
+    for row, word in BAD.items():
+        records[row + 1][3] = word
+    path = put(tmp_path, "\n".join(["Plant [bold]4", *map(";".join, records), ""]))
+    chosen = tmp_path / "plant.toml"
+    command = ["inspect", str(path), "--normal", "1:700", "--write", str(chosen)]
+    done = run(app, command, env={"COLUMNS": "250"})
+    assert done.exit_code == 0, done.output
+    for word in ("title", "Plant [bold]4", "decimal comma", "constant", "'No Data' (1)"):
+        assert word in done.stdout
+    assert "900 rows, 10 columns, 8 streams; findings: 8" in done.stdout
+    fit = ["fit", str(path), "--settings", str(chosen), "--sensors", "3", "--arl0", "100"]
+    done = run(app, [*fit, "--method", "greedy", "-o", str(tmp_path / "m")])
+    assert done.exit_code == 0, done.output
+    assert "fitted on 697 rows" in done.stdout
+    assert "3 of 700 normal rows lack a value and are left out" in done.stdout
+    watch = ["watch", str(tmp_path / "m"), str(path), "--settings", str(chosen), "--json"]
+    told = [json.loads(line) for line in run(app, watch).stdout.splitlines()[1:]]
+    assert [line["time"] for line in told[:3]] == ["0", "1", "2"]
+    assert len(told) == 900
+    assert {name for line in told for name in line["missing"]} <= {"steam_flow"}
+    piped = run(app, [*watch[:2], "-", *watch[3:]], input=path.read_text())
+    assert piped.stdout == run(app, watch).stdout
+    again = run(app, command)
+    assert again.exit_code == 1
+    assert "exists already" in str(again.exception)
+
+
+def test_machines_are_told_the_same(tmp_path: Path) -> None:
+    path = put(tmp_path, cells("steam_flow", BAD)(PLANT))
+    done = CliRunner().invoke(app, ["inspect", str(path), "--json"])
+    told = json.loads(done.stdout)
+    found = inspect(path)
+    assert found.settings is not None
+    assert [(f["kind"], f["where"]) for f in told["findings"]] == kinds(found)
+    assert TableSettings.model_validate(told["settings"]) == found.settings
+
+
+def test_excel_is_read_where_openpyxl_is(tmp_path: Path) -> None:
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    book.active.append(["Plant 4"])
+    for row in [STREAMS, ["kg/h"] * 8, *PLANT[STREAMS].astype(object).to_numpy().tolist()]:
+        book.active.append(row)
+    book.active.cell(5, 2).value = "Bad"
+    book.create_sheet("Notes")
+    path = tmp_path / "plant.xlsx"
+    book.save(path)
+    found = inspect(path)
+    assert sorted({kind for kind, _ in kinds(found)}) == [
+        *("excel", "gaps", "missing", "sheets", "text", "title", "units"),
+    ]
+    rows, _ = normal_rows(path, settled(found, tmp_path))
+    np.testing.assert_array_equal(rows, PLANT[STREAMS].drop(index=1))
