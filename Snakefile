@@ -27,5 +27,6 @@ rule all:
     default_target: True
     input:
         rules.report.output,
+        rules.small_files.output,
         DOCUMENT.outputs["output"] if PLAN.has_latex else [],
         PLAN.place_all(POLICY.outputs["output"], run=PLAN.policies()),

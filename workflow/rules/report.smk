@@ -71,6 +71,22 @@ for part in ("figures", "pictures"):
             DRAWN.shell
 
 
+SMALL_FILES = job("small_files")
+
+
+rule small_files:
+    input:
+        unpack(SMALL_FILES.inputs),
+    output:
+        **SMALL_FILES.outputs,
+    log:
+        SMALL_FILES.log,
+    params:
+        **SMALL_FILES.params,
+    shell:
+        SMALL_FILES.shell
+
+
 PROVENANCE = job("provenance")
 
 

@@ -60,9 +60,12 @@ def trace(
         console.print(show.as_tree(found, full))
         for note in found.notes:
             console.print(f"Note: {note}.", markup=False)
+        if told := found.told_absent():
+            console.print(f"{told[0].upper()}{told[1:]}.", markup=False)
         if found.verified:
-            count = sum(len(step.files) for step in found.steps)
-            console.print(f"Verified: {len(found.steps)} jobs, {count} files as recorded.")
+            count = sum(name not in found.absent for s in found.steps for name in s.files)
+            depth = (" down to the runs" if found.rows else " as far as it is here") if told else ""
+            console.print(f"Verified{depth}: {len(found.steps)} jobs, {count} files as recorded.")
         else:
             console.print("[bold red]Not verified:[/bold red]")
             for text in found.reasons:

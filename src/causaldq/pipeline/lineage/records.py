@@ -30,6 +30,7 @@ from causaldq.pipeline.lineage.file_access import FileAccess, within
 from causaldq.pipeline.lineage.record_files import Entry, read_entries
 from causaldq.pipeline.lineage.repository import git_state, told
 from causaldq.pipeline.lineage.safe_names import SafeNames
+from causaldq.pipeline.lineage.small_files import SmallFiles
 from causaldq.setting import Settings
 
 LOCK = "requirements.lock"
@@ -355,6 +356,7 @@ class RecordStore:
         self.root = root
         self.profile = profile
         self.places = SafeNames(root)
+        self.small = SmallFiles(root, profile)
         self._hashes: dict[str, str | None] = {}
 
     @property
@@ -437,6 +439,15 @@ class RecordStore:
             path = self.root / name
             self._hashes[name] = sha256(path) if path.is_file() else None
         return self._hashes[name]
+
+    def content_hash(self, name: str) -> str | None:
+        """The same, also of what only lies packed among the results; None if neither has it."""
+        return self.hash(name) or self.small.hash(name)
+
+    def known_hash(self, name: str) -> str | None:
+        """The same; of what is not here at all, as the job that made it has seen it."""
+        maker = self.makers.get(name)
+        return self.content_hash(name) or (maker.outputs[name].sha256 if maker else None)
 
     def products(self) -> list[str]:
         """Files that the pipeline has made for this profile, or that lie where it makes them."""
