@@ -65,7 +65,8 @@ def _lines(found: Trace, step: Step, full: bool) -> Iterator[str]:
     seed = f", seed {used}" if used is not None else ""
     yield f"[bold]{escape(record.job)}[/bold]  {when(record)}"
     for name in few(found, step.files):
-        yield f"{_mark(found, name)} {escape(name)}  [dim]sha256 {record.outputs[name].sha256[:12]}[/dim]"
+        short = record.outputs[name].sha256[:12]
+        yield f"{_mark(found, name)} {escape(name)}  [dim]sha256 {short}[/dim]"
     if more := len(step.files) - len(few(found, step.files)):
         yield f"[dim]and {more} more files, as recorded or not here[/dim]"
     yield f"[dim]{code_of(record)}{seed}[/dim]"

@@ -12,6 +12,7 @@ from causaldq.errors import DataError
 from causaldq.files import read_csv, read_json
 from causaldq.pipeline.lineage import cells, recompute
 from causaldq.pipeline.lineage.absent import may_be_absent, what_is_absent
+from causaldq.pipeline.lineage.asked import meant_by
 from causaldq.pipeline.lineage.audit import Code, objections
 from causaldq.pipeline.lineage.given_files import GivenFiles
 from causaldq.pipeline.lineage.records import Record, RecordStore
@@ -99,7 +100,8 @@ def trace(root: Path, file: Path, cell: str | None = None) -> Trace:
     if record is None:
         there = "no successful record" if (root / name).exists() else "it does not exist, and none"
         raise DataError(
-            f"{name}: {there} says how it was made; `python -m causaldq verify` tells more"
+            f"{name}: {there} says how it was made; `python -m causaldq verify` tells"
+            f" more{meant_by(name, list(store.makers))}"
         )
     chain = _Chain(store)
     rows, table = _rows(root, name, record, cell) if cell is not None else ([], name)
