@@ -69,9 +69,9 @@ def _fetched(settings: Mapping[str, Any], catalogue: Catalogue) -> str:
 
 
 def _simulated(name: str, settings: Mapping[str, Any]) -> str:
-    source = settings.get("source", settings)
+    streams = settings["simulation"]["p"]
     return (
-        f"The streams {name} were drawn: a random graph over {source['p']} streams, and how each"
+        f"The streams {name} were drawn: a random graph over {streams} streams, and how each"
         " depends on its causes. No data, and so no licence."
     )
 
