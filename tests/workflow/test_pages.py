@@ -160,7 +160,7 @@ UNLINKED = """(() => {
 """Cells of tables that begin with a number, or count something, outside of any link."""
 
 
-def cards_of(browser: Browser, page: Page, numbers: list[dict[str, str]]) -> Iterator[str]:
+def cards_of(page: Page, numbers: list[dict[str, str]]) -> Iterator[str]:
     """What is wrong with the cards that numbers lead to."""
     for number in numbers:
         card = page.evaluate(CARD % json.dumps(number["to"]))
@@ -193,7 +193,7 @@ def test_every_number_of_the_overview_and_of_tables_has_a_card_that_says_the_sam
         twin = pd.read_csv(results / f"tables/{table}.csv")
         assert sorted(cell["text"] for cell in cells) == sorted(f"{v:.1f}" for v in twin["add"])
         numbers += cells
-    assert list(cards_of(browser, page, numbers)) == []
+    assert list(cards_of(page, numbers)) == []
     assert page.complaints == []
     # Words as they are printed find the same cards.
     page.evaluate("location.hash = encodeURIComponent('Causal DQ, case (a), δ = 0.5, fair')")
@@ -212,10 +212,10 @@ def test_a_card_of_another_number_is_found(
     edited = re.sub(rf'({re.escape(code)}".*?"recomputed":")[^"]*', r"\g<1>999.9", text, count=1)
     (tmp_path / "cards.html").write_text(edited)
     page = browser.open(tmp_path / "cards.html")
-    (fault,) = cards_of(browser, page, [{"text": printed, "to": code}])
+    (fault,) = cards_of(page, [{"text": printed, "to": code}])
     assert fault.endswith("printed, 999.9 recomputed")
     other = [{"text": "12345.6", "to": code}]
-    assert len(list(cards_of(browser, page, other))) == 2
+    assert len(list(cards_of(page, other))) == 2
 
 
 @pytest.mark.parametrize(
