@@ -255,7 +255,7 @@ def _facts(record: Record) -> dict[str, Any]:
     return {
         "rule": record.rule,
         "command": record.command,
-        "settings": [[key, _short(value)] for key, value in flat(record.settings) if key],
+        "settings": [[key, _short(value)] for key, value in _settings(record.settings)],
         "seed": record.seed,
         "started": record.started[:19].replace("T", " "),
         "seconds": round(record.seconds, 1),
@@ -268,6 +268,16 @@ def _facts(record: Record) -> dict[str, Any]:
         "inputs": {name: facts.sha256 for name, facts in record.inputs.items()},
         "outputs": {name: facts.sha256 for name, facts in record.outputs.items()},
     }
+
+
+def _settings(settings: Any) -> Iterator[tuple[str, Any]]:
+    """Every single setting, also of the parts of a list."""
+    for key, value in flat(settings):
+        if isinstance(value, list) and value and all(isinstance(part, dict) for part in value):
+            for number, part in enumerate(value, 1):
+                yield from ((f"{key}.{number}.{rest}", said) for rest, said in flat(part))
+        elif key:
+            yield key, value
 
 
 def _short(value: Any) -> str:
