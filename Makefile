@@ -12,7 +12,7 @@ BIN := .venv/bin
 LATEX_PACKAGES := texlive-latex-base texlive-latex-recommended texlive-latex-extra latexmk
 SLURM_PACKAGES := slurm-wlm munge
 
-.PHONY: help environment lock latex chromium slurm reproduce test test-slurm test-wheels test-fresh lint bench readme clean
+.PHONY: help environment lock latex chromium slurm reproduce test test-slurm test-wheels test-mutants test-fresh lint bench readme clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t14
@@ -67,6 +67,9 @@ test-slurm: environment slurm  ## the pipeline on a Slurm of one node, started f
 
 test-wheels: environment  ## the library's packages need no compiler, on Python 3.11 to 3.14
 	$(BIN)/python tools/lock.py wheels
+
+test-mutants: environment  ## do the unit tests notice changes of the code? 200 of them, hours
+	$(BIN)/python tools/mutants.py
 
 test-fresh:  ## the README's commands on fresh Debians, as root and as a user; hours, needs root
 	tools/fresh.sh

@@ -12,7 +12,7 @@ import os
 import tokenize
 import zipfile
 import zlib
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -154,29 +154,6 @@ def _array(content: bytes) -> npt.NDArray[Any]:
         raise ValueError("an array is not as long as its header says")
     order: Literal["F", "C"] = "F" if columns_first else "C"
     return np.ndarray(shape, dtype, content, start, order=order).copy(order="K")
-
-
-def read_archive(path: Path, names: Collection[str]) -> dict[str, bytes]:
-    """Those of some entries that a zip archive has.
-
-    Raises one of `DAMAGE`, also where they would unfold to far more than the file's own size.
-    """
-    with zipfile.ZipFile(path) as archive:
-        entries = [entry for entry in archive.infolist() if entry.filename in names]
-        if any(entry.compress_type not in BOUNDED for entry in entries):
-            raise ValueError("it is compressed in an unusual way")
-        if sum(entry.file_size for entry in entries) > max(
-            SMALL_BYTES, LARGEST_RATIO * path.stat().st_size
-        ):
-            raise ValueError("it unfolds to far more than its own size")
-        found = {}
-        for entry in entries:
-            # What an archive says of sizes may be false: no more is unfolded than it says.
-            with archive.open(entry) as handle:
-                found[entry.filename] = handle.read(entry.file_size)
-                if len(found[entry.filename]) != entry.file_size or handle.read(1):
-                    raise ValueError("it is not as long as it says")
-    return found
 
 
 def by_name(paths: Iterable[Path]) -> dict[str, Path]:

@@ -60,8 +60,8 @@ def test_rows_that_lack_a_value_are_counted_and_left_out(
     path = put(tmp_path, change(PLANT))
     found = inspect(path)
     spiky = expected[0][0] == "spikes"
-    gaps = [] if spiky else [("gaps", "normal rows")]
-    assert sorted(kinds(found)) == sorted([*expected, *gaps, CLOCK])
+    assert sorted(kinds(found)) == sorted([*expected, ("gaps", "normal rows"), CLOCK])
+    assert f"{len(lost)} of {found.rows} " in found.findings[-1].what
     rows, left_out = normal_rows(path, settled(found, tmp_path))
     count = f"{len(lost)} of {found.rows} normal rows lack a value and are left out"
     spikes = [f"{len(lost)} spikes in normal rows are no values"] if spiky else []
@@ -114,9 +114,9 @@ def test_a_date_that_is_missing_and_a_gap_are_told(tmp_path: Path) -> None:
     table = table.drop(index=range(100, 106))
     found = {finding.kind: finding.what for finding in inspect(put(tmp_path, table)).findings}
     assert set(found) == {"dates", "no time", "uneven times"}
-    assert "first is 'soon'" in found["no time"]
+    assert found["no time"] == "cells that are no times: 1, the first 'soon'"
     # The step over the unread time, and the one over six rows that are not there.
-    assert found["uneven times"] == "2 steps are not the usual 600, first at line 8"
+    assert found["uneven times"] == "steps other than the usual 600: 2, first at line 8"
 
 
 def test_texts_are_counted_by_word(tmp_path: Path) -> None:

@@ -12,7 +12,8 @@ from small_run import ADD, EVENTS, GREEDY, check, make_run, plan_of
 from causaldq.errors import DataError
 from causaldq.pipeline import code
 from causaldq.pipeline.lineage import commands, verify
-from causaldq.pipeline.lineage.crate import Packed, make_crate
+from causaldq.pipeline.lineage.crate import make_crate
+from causaldq.pipeline.lineage.crate_graph import Packed
 from causaldq.pipeline.lineage.manifest import write_manifest
 from causaldq.pipeline.lineage.records import RecordStore, write_record
 from causaldq.pipeline.lineage.repository import told

@@ -401,7 +401,9 @@ def slow_event_delay(
     return alarms, len(values) - change, True
 
 
-def test_event_delays_against_one_run_after_another() -> None:
+@pytest.mark.parametrize("limit", [7.0, 0.5])
+def test_event_delays_against_one_run_after_another(limit: float) -> None:
+    """With the lower limit many runs alarm at the first row they watch."""
     rng = np.random.default_rng(5)
     recordings = rng.exponential(size=(3, 60, 1))
     recordings[2, 30:] = 0.0
@@ -409,9 +411,11 @@ def test_event_delays_against_one_run_after_another() -> None:
     start = rng.integers(0, 20, size=90)
     change = np.full(90, 30)
     method = Sum.__new__(Sum)
-    found = event_delays(method, recordings, which, start, change, 7.0, rng)
+    start[:9] = 30  # the fault is there when the watch begins
+    found = event_delays(method, recordings, which, start, change, limit, rng)
     expected = [
-        slow_event_delay(recordings[w, :, 0], s, 30, 7.0) for w, s in zip(which, start, strict=True)
+        slow_event_delay(recordings[w, :, 0], s, 30, limit)
+        for w, s in zip(which, start, strict=True)
     ]
     assert list(zip(found.false_alarms, found.delay, found.missed, strict=True)) == expected
     assert found.missed.any()

@@ -16,6 +16,7 @@ from causaldq.pipeline.loading import load_config
 from causaldq.pipeline.report.catalogue import catalogue
 from causaldq.pipeline.report.front_page import opening
 from causaldq.pipeline.report.markdown import SHOWN_AGNOSTIC, filled, headline, readme_tables
+from causaldq.pipeline.report.overall import baselines_in_words
 from causaldq.pipeline.report.paper_tables import sensitivity_rows
 from causaldq.pipeline.report.shown import caption
 from causaldq.pipeline.report.tables import (
@@ -306,4 +307,12 @@ def test_recorded_faults_stand_in_columns_and_missed_runs_are_marked() -> None:
     assert lines[5] == r"Random & 9 & \textcolor{gray}{--} & 2.0 & 80 \\"
     assert event_table_caption(rows).endswith(
         "Faults: 1: A/C feed ratio, step; 4: reactor cooling water, step."
+    )
+
+
+def test_captions_name_the_methods_that_the_best_was_found_among() -> None:
+    always = "greedy, TSSRP, ASMP, TRAS"
+    assert baselines_in_words({"greedy", "causal_dq"}) == f"{always} and CMAB"
+    assert (
+        baselines_in_words({"cds", "bsscd", "bayes_posterior"}) == f"{always}, CMAB, BSSCD and CDS"
     )

@@ -12,7 +12,7 @@ from made import made
 from causaldq.errors import ConfigError
 from causaldq.methods.base import Method, Problem
 from causaldq.methods.causal_sr import CausalSr, CausalSrSettings, CausalSrState
-from causaldq.methods.registry import FIELD
+from causaldq.methods.registry import BASELINES
 from causaldq.models.streams import StreamModel
 from causaldq.rootcause import (
     Suspicions,
@@ -161,7 +161,7 @@ def test_more_readings_name_the_cause_better(model: StreamModel, method: CausalS
     assert second.mean_rank < first.mean_rank
 
 
-@pytest.mark.parametrize("name", [*FIELD, "random"])
+@pytest.mark.parametrize("name", [*BASELINES, "random"])
 def test_every_method_suspects_what_it_saw_shift(name: str) -> None:
     """Independent streams: the shifted one must come out on top, whatever the method."""
     problem = Problem(np.eye(P), M, STATISTIC)
@@ -217,6 +217,31 @@ def test_the_strongest_path_is_the_best_of_all(seed: int) -> None:
                 assert strength(found) == pytest.approx(max(map(strength, possible)))
             else:
                 assert found == ()
+
+
+def test_sizes_are_those_given_the_cause(model: StreamModel, method: CausalSr) -> None:
+    """Where no cause is certain: by loops over all hypotheses, each with its probability."""
+    rng = np.random.default_rng(6)
+    state = method.start(1, None, rng)
+    for values in model.in_control(1, 3, rng).transpose(1, 0, 2):
+        state, _, _ = step(method, state, values, rng)
+    assert isinstance(state, CausalSrState)
+    posterior = method.posterior(state)[0]
+    causes = ranked_causes(method, state, 0, np.arange(P), model.effects, P)
+    assert sorted(cause.stream for cause in causes) == list(range(P))
+    assert max(cause.posterior for cause in causes) < 0.9
+    for cause in causes:
+        weight, size, moved = 0.0, 0.0, np.zeros(P)
+        for h, root in enumerate(method.hypotheses.causes):
+            for k, delta in enumerate(method.sizes):
+                if root == cause.stream:
+                    weight += posterior[k, h]
+                    size += posterior[k, h] * delta
+                    moved += posterior[k, h] * delta * method.hypotheses.signatures[h]
+        assert cause.posterior == pytest.approx(weight)
+        assert cause.shift == pytest.approx(size / weight)
+        for told in cause.explanations:
+            assert told.expected == pytest.approx(moved[told.stream] / weight)
 
 
 def test_the_report_names_the_cause_its_size_and_its_paths(

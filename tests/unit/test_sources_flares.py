@@ -13,7 +13,6 @@ from causaldq.errors import DataError
 from causaldq.pipeline.sources.flares import (
     SWAN_PARAMETERS,
     fill_gaps,
-    index_bigdata,
     index_swan,
     parameters_of,
     read_bigdata,
@@ -27,7 +26,6 @@ from causaldq.pipeline.sources.surrogate import (
     estimate_from_swan,
     estimate_moments,
     read_moments,
-    shift_in_sds,
     surrogate_table,
     write_moments,
 )
@@ -85,7 +83,6 @@ def test_json_lines_become_a_tidy_table(cup: Path) -> None:
         }
     )
     pd.testing.assert_frame_equal(table, expected)
-    assert index_bigdata(cup).to_numpy().tolist() == [["17", "B"], ["80", "Q"], ["9", "M"]]
 
 
 def test_steps_are_ordered_by_number_and_may_be_missing(tmp_path: Path) -> None:
@@ -112,7 +109,6 @@ def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
     for wanted in (["3", "5"], ["3", "999"]):
         tracemalloc.start()
         table = read_bigdata(path, wanted)
-        index_bigdata(path)
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
         assert table.shape == (120, 36)
@@ -160,8 +156,6 @@ def test_other_files_are_refused(tmp_path: Path, cup: Path) -> None:
     one_line.write_bytes(b'{"1": ' + b"0" * (17 << 20))
     with pytest.raises(DataError, match="longer than 16 MB"):
         read_bigdata(one_line, ["1"])
-    with pytest.raises(DataError, match="no label"):
-        index_bigdata(write_lines(tmp_path / "x.json", {"1": {"values": {}}}))
     with pytest.raises(DataError, match="no window was asked for"):
         read_bigdata(cup, [])
     differing = write_lines(
@@ -388,15 +382,6 @@ def test_a_surrogate_table_says_that_it_is_one(moments: FlareMoments) -> None:
     assert list(table.columns) == ["window", "label", "step", *SWAN_PARAMETERS]
     again = surrogate_table(moments, {"Q": 2, "B": 1}, np.random.default_rng(1))
     pd.testing.assert_frame_equal(table, again)
-
-
-def test_how_far_flare_windows_lie_from_quiet_ones(moments: FlareMoments) -> None:
-    shift = shift_in_sds(moments, "B")
-    place = moments.parameters.index("R_VALUE")
-    assert shift[place] == pytest.approx(
-        (moments.classes["B"].mean[place] - moments.classes["Q"].mean[place])
-        / moments.classes["Q"].sd[place]
-    )
 
 
 @pytest.mark.parametrize(

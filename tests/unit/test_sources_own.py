@@ -93,7 +93,7 @@ def test_a_plain_file(write: Write) -> None:
         (text().replace("\n", "\n\n", 1), []),
         (
             text().replace("\n", "\n\n", 3).replace("\n\n", "\n", 2),
-            ["1 between rows: skipped"],
+            ["between rows: 1: skipped"],
         ),
         (text().encode("utf-16"), ["text in utf-16: read as such"]),
         (gzip.compress(text().encode()), ["compressed by gzip: unfolded as it is read"]),
@@ -319,12 +319,12 @@ def test_large_files_do_not_take_long(write: Write) -> None:
         (
             text().replace("\n", "\n1,2,3,4\n", 1),
             {},
-            ", line 2: 1 rows have more or fewer than 3 fields; give every row the same fields",
+            ", line 2: rows with more or fewer than 3 fields: 1; give every row the same fields",
         ),
         (
             text().replace("\n", "\n1,2\n", 1),
             {},
-            ", line 2: 1 rows have more or fewer than 3 fields; give every row the same fields",
+            ", line 2: rows with more or fewer than 3 fields: 1; give every row the same fields",
         ),
         (
             b"PK\x03\x04 and so on",

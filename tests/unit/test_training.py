@@ -22,6 +22,7 @@ from causaldq.learn.checkpoint import (
     load_checkpoint,
     save_checkpoint,
 )
+from causaldq.learn.environment import Environment
 from causaldq.learn.learner import q_network
 from causaldq.learn.settings import TrainingSettings
 from causaldq.learn.train import Trained, train
@@ -113,6 +114,37 @@ def test_what_the_log_says(training_settings: MakeSettings, chain_model: MakeMod
     )
     for row in log:
         assert 0 <= row["hit_share"] <= row["any_hit"] <= 1
+
+
+def test_the_log_counts_what_was_earned(
+    training_settings: MakeSettings, chain_model: MakeModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Sums over the steps of an epoch, taken down as they happen."""
+    settings = training_settings(agent={"epochs": 2, "frozen_check_every": 2})
+    whole, seen = Environment.step, []
+
+    def watched(env: Environment, selected: Any) -> Any:
+        running = env.time >= env.episodes.change
+        result = whole(env, selected)
+        seen.append((result[1], running))
+        return result
+
+    monkeypatch.setattr(Environment, "step", watched)
+    log = train(chain_model(P), EFFECTS, settings).log
+    steps, episodes = settings.agent.episode_steps, settings.agent.episodes
+    for epoch, row in enumerate(log):
+        # What comes after the last epoch is the check of the frozen policy.
+        part = seen[epoch * steps : (epoch + 1) * steps]
+        under = sum(int(running.sum()) for _, running in part)
+        hits = [int(hit) for step, running in part for hit in step.hits[running]]
+        assert len(hits) == under > 0
+        earned = sum(float(step.shares.sum()) for step, _ in part)
+        assert row["reward"] == pytest.approx(earned / episodes)
+        paper = sum(float(step.paper_reward.sum()) for step, _ in part)
+        assert row["paper_reward"] == pytest.approx(paper / episodes)
+        most = min(settings.plan.k, settings.m)
+        assert row["hit_share"] == pytest.approx(sum(hits) / (under * most))
+        assert row["any_hit"] == pytest.approx(sum(hit > 0 for hit in hits) / under)
 
 
 def test_the_agent_without_causal_parts_needs_no_effects(

@@ -38,7 +38,8 @@ if hasattr(_libc := ctypes.CDLL(None), "mallopt"):
 from causaldq.errors import CausalDQError  # noqa: E402
 from causaldq.pipeline.arguments import add_options, call  # noqa: E402
 from causaldq.pipeline.lineage.file_access import watched_access  # noqa: E402
-from causaldq.pipeline.lineage.records import JobRecorder, now  # noqa: E402
+from causaldq.pipeline.lineage.recorder import JobRecorder  # noqa: E402
+from causaldq.pipeline.lineage.records import now  # noqa: E402
 
 STARTED = now()
 

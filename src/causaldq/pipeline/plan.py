@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from causaldq.methods.registry import FIELD, has_shared_network, index_methods, is_bound
+from causaldq.methods.registry import BASELINES, has_shared_network, index_methods, is_bound
 from causaldq.pipeline import places
 from causaldq.pipeline.arguments import Files
 from causaldq.pipeline.config import Config
@@ -339,7 +339,7 @@ class Plan:
             if len(set(scenario.deltas) - {0.0}) > 1
             and not scenario.restart
             and "fair" in self.config.protocols
-            and set(FIELD) & set(self.config.methods_of(name))
+            and set(BASELINES) & set(self.config.methods_of(name))
         }
         return [name for name, run in self.runs.items() if run.scenario in scenarios]
 

@@ -96,13 +96,12 @@ def column(
     texts: Counter[str] = Counter()
     for row, cell in enumerate(cells):
         found = number(cell, decimal)
-        if is_blank(cell):
-            continue
-        if found is None or found in codes or str(cell).strip().lower() in words:
-            texts[str(cell).strip()] += 1
+        if found is None or found in codes or (words and str(cell).strip().lower() in words):
+            if not is_blank(cell):
+                texts[str(cell).strip()] += 1
         elif abs(found) <= LARGEST:
             numbers[row] = found
-        else:
+        elif not math.isnan(found):
             infinite[row] = True
     return Column(name, cells, numbers, texts, infinite)
 

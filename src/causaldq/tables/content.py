@@ -1,6 +1,7 @@
 """From a file's bytes to its cells: gzip, Parquet, Excel, and text in any usual encoding."""
 
 import io
+import re
 import zipfile
 import zlib
 from collections.abc import Sequence
@@ -33,7 +34,8 @@ MARKS = {
     b"\xfe\xff": "utf-16",
 }
 """Byte order marks; the longer of two that begin alike comes first."""
-CONTROLS = {chr(code) for code in range(32)} - set("\t\n\r\v\f\x1a")
+CONTROL = re.compile(r"[^\t-\r\x1a\x20-\U0010ffff]")
+"""What no text holds: the first codes, but for white space and an old mark of the end."""
 
 
 @dataclass(frozen=True)
@@ -166,10 +168,9 @@ def decoded(
     except UnicodeDecodeError as error:
         line = found.count(b"\n", 0, error.start) + 1
         refuse(path, f", line {line}: no {encoding} text ({error.reason}); save it as UTF-8")
-    control = next((place for place, letter in enumerate(text) if letter in CONTROLS), None)
-    if control is not None:
-        line = text.count("\n", 0, control) + 1
-        what = f"a byte 0x{ord(text[control]):02x}, so this is no text"
+    if control := CONTROL.search(text):
+        line = text.count("\n", 0, control.start()) + 1
+        what = f"a byte 0x{ord(control[0]):02x}, so this is no text"
         refuse(path, f", line {line}: {what}; export the data as CSV")
     if encoding == "utf-8-sig":
         findings.append(Finding("byte order mark", "file", "a byte order mark", "skipped"))

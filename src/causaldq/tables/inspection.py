@@ -97,7 +97,7 @@ def inspect(path: Path, normal: str | None = None, time: str | None = None) -> I
             "time": time,
             "streams": streams,
             "missing": missing,
-            "gaps": "leave_out" if gaps or spiky else "refuse",
+            "gaps": "leave_out" if gaps else "refuse",
             "spikes": oddities.SPIKE if spiky else None,
             "normal": normal or None,
         }
@@ -148,21 +148,21 @@ def _steps(table: Table, desk: _Desk, name: str) -> None:
     known = np.isfinite(times)
     if not known.all():
         cell = table[name].cells[int(np.argmin(known))]
-        what = f"{int((~known).sum())} cells are no times, the first is {show(cell)}"
+        what = f"cells that are no times: {int((~known).sum())}, the first {show(cell)}"
         desk.add("no time", where, what, "rows are kept in the file's order")
     places = [place for place, told in zip(table.places, known, strict=True) if told]
     times = times[known]
-    if np.median(np.diff(times)) < 0 if len(times) > 1 else False:
+    if oddities.usual_step(times) < 0:
         desk.add("falling times", where, "times run back throughout", "kept: turn the file round")
         return
     back, other = oddities.uneven(times)
     if back.any():
         first = places[int(np.argmax(back)) + 1]
-        what = f"{int(back.sum())} steps stand still or run back, first at {first}"
+        what = f"steps that stand still or run back: {int(back.sum())}, first at {first}"
         desk.add("falling times", where, what, "kept in the file's order: sort, drop repeated rows")
     if other.any():
         first, usual = places[int(np.argmax(other)) + 1], oddities.usual_step(times)
-        what = f"{int(other.sum())} steps are not the usual {usual:g}, first at {first}"
+        what = f"steps other than the usual {usual:g}: {int(other.sum())}, first at {first}"
         desk.add("uneven times", where, what, "kept: rows are taken as evenly spaced")
 
 
@@ -206,7 +206,7 @@ def _useless(desk: _Desk) -> None:
         lost = len(found.numbers) - len(known)
         share = lost / len(found.numbers)
         if lost:
-            where, what = f"column {show(name)}", f"{lost} cells without a value ({share:.1%})"
+            where, what = f"column {show(name)}", f"cells without a value: {lost} ({share:.1%})"
             if share > SPARSE:
                 desk.leave_out("missing", name, what)
                 continue
@@ -260,7 +260,7 @@ def _shapes(desk: _Desk, places: Sequence[str]) -> bool:
         if high.any():
             spiky = True
             first = int(np.argmax(high))
-            what = f"{int(high.sum())} spikes, the first {values[first]:g} at {places[first]}"
+            what = f"spikes: {int(high.sum())}, the first {values[first]:g} at {places[first]}"
             done = "no value in normal rows; when watched, such a cell will look like a fault"
             desk.add("spikes", where, what, done)
         values = np.where(high, np.nan, values)
@@ -291,10 +291,10 @@ def _gaps(desk: _Desk, part: slice) -> bool:
     rows = part.stop - part.start
     if not desk.left:
         return False
-    lost = np.any([~found.sound for found in desk.left.values()], axis=0)
-    gaps = int(lost.sum())
+    lost = [~found.sound | oddities.spikes(found.numbers) for found in desk.left.values()]
+    gaps = int(np.any(lost, axis=0).sum())
     if gaps:
-        what = f"{gaps} of {rows} lack a value in some stream"
+        what = f"{gaps} of {rows} lack a value in some stream, or hold a spike"
         desk.add("gaps", "normal rows", what, "left out: nothing is made up in their place")
     if rows - gaps < ROWS_A_STREAM * len(desk.left):
         what = f"{rows - gaps} whole rows for {len(desk.left)} streams"

@@ -226,12 +226,12 @@ def _rows(
     findings = []
     if empty:
         where = f"line {empty[0]}"
-        findings.append(Finding("empty lines", where, f"{len(empty)} between rows", "skipped"))
+        findings.append(Finding("empty lines", where, f"between rows: {len(empty)}", "skipped"))
     if ragged and ragged[-1] == lines[-1] and len(found[-1]) < width:
         what = f"{len(found[-1])} fields where the others have {width}: the file is cut off"
         findings.append(Finding("cut off", f"line {ragged.pop()}", what, "no values are taken"))
     if ragged:
-        what = f"{len(ragged)} rows have more or fewer than {width} fields"
+        what = f"rows with more or fewer than {width} fields: {len(ragged)}"
         where = some([f"line {line}" for line in ragged])
         findings.append(Finding("ragged", where, what, "no values are taken from them"))
     return rows, lines, findings

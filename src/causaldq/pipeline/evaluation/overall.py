@@ -12,7 +12,7 @@ from causaldq.estimates import (
     half_width,
     sum_of_errors,
 )
-from causaldq.methods.registry import FIELD, is_bound
+from causaldq.methods.registry import BASELINES, is_bound
 from causaldq.pipeline.config import Config
 from causaldq.pipeline.evaluation.aggregate import delay_matrix
 from causaldq.seeds import generator
@@ -51,7 +51,7 @@ def overall(config: Config, delays: pd.DataFrame, sizes: dict[str, int]) -> pd.D
             for method in config.methods_of(str(name))
             if not is_bound(method)
         }
-        field = {m: cells.geometric_mean() for m, cells in methods.items() if m in FIELD}
+        field = {m: cells.geometric_mean() for m, cells in methods.items() if m in BASELINES}
         best = min(field, key=lambda method: field[method])
         for method, cells in methods.items():
             rng = generator(config.seed, str(name), method, "overall")

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 
 from causaldq.estimates import error_of_mean, half_width
-from causaldq.methods.registry import FIELD
+from causaldq.methods.registry import BASELINES
 
 BEST = "best baseline"
 KNOWN, ESTIMATED = ("causal_sr_known", "truth"), ("causal_sr", "rows")
@@ -42,7 +42,7 @@ def compared(rows: pd.DataFrame, confidence: float) -> pd.DataFrame:
     found = []
     for key, cell in rows.groupby(CELL, sort=False):
         delays = cell.pivot_table("add", "graph", ["method", "told"])
-        field = [(name, "truth") for name in FIELD if (name, "truth") in delays]
+        field = [(name, "truth") for name in BASELINES if (name, "truth") in delays]
         for one, other in PAIRS:
             if other[0] == BEST:
                 if not field:

@@ -292,14 +292,16 @@ def _overall(plan: Plan) -> Shown:
     def rows(tidy: Tidy) -> pd.DataFrame:
         return tidy.overall
 
-    if plan.compared():
-        yield table("overall", rows, overall.overall_table, overall.OVERALL_CAPTION)
+    if compared := plan.compared():
+        baselines = overall.baselines_in_words({plan.runs[name].method for name in compared})
+        caption = overall.OVERALL_CAPTION.format(baselines=baselines)
+        yield table("overall", rows, overall.overall_table, caption)
         yield Figure(
             "overall",
             "Delays",
             "overall",
             lambda t: overall.overall_figure(rows(t)),
-            overall.FIGURE_CAPTION,
+            overall.FIGURE_CAPTION.format(baselines=baselines),
             rows=rows,
         )
     if plan.config.cross is not None and plan.crossed():

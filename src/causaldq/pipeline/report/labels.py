@@ -8,7 +8,7 @@ LABELS = {
     "causal_reward_only": "causal reward alone",
     "causal_entropy_only": "causal entropy alone",
     "tssrp": "TSSRP",
-    "tssrp_cov": "TSSRP, told the covariance",
+    "tssrp_cov": "TSSRP with covariance",
     "asmp": "ASMP",
     "cmab": "CMAB",
     "tras": "TRAS",

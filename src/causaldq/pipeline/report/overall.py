@@ -1,22 +1,24 @@
 """Tables and figures of methods over all shifts, and of policies with every statistic."""
 
+from collections.abc import Container
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from causaldq.methods.registry import BASELINES
 from causaldq.pipeline.report.labels import label
 from causaldq.pipeline.report.latex import RULE, bold, line, tabular
 
 OVERALL_CAPTION = (
-    "Delay over all shifts and cases, fair protocol. Best: the shortest of greedy, TSSRP, ASMP,"
-    " TRAS and CMAB, with its geometric mean in steps, found on the same runs. Others: ratio to it"
+    "Delay over all shifts and cases, fair protocol. Best: the shortest of {baselines},"
+    " with its geometric mean in steps, found on the same runs. Others: ratio to it"
     " with its 95\\% interval, on common replications; bold where the interval lies below one. The"
     " location-agnostic networks are the same in all rows; $p$ in italics: a size they were not"
     " trained on. All other methods are in overall.csv."
 )
 FIGURE_CAPTION = (
-    "Delay over all shifts, as a ratio to the best of greedy, TSSRP, ASMP, TRAS and CMAB (dashed),"
+    "Delay over all shifts, as a ratio to the best of {baselines} (dashed),"
     " fair protocol, with 95\\% intervals. Left: sizes that the location-agnostic networks were"
     " trained on; right: sizes they were not. The paper's networks are trained for each scenario"
     " anew, and drawn where they were."
@@ -35,8 +37,17 @@ LOOKS_CAPTION = (
 )
 STATISTICS = {"greedy": "paper's"}
 """Columns of the crossing whose statistic has another name than its method."""
+ALWAYS_NAMED = ("greedy", "tssrp", "asmp", "tras", "cmab")
+"""Baselines that captions name in every profile; the others where they ran."""
 SHOWN = ("causal_dq", "non_causal", "bayes_posterior", "non_causal_eq", "causal_dq_eq")
 """Methods of table and figure: the paper's, and ours that are location-agnostic."""
+
+
+def baselines_in_words(ran: Container[str]) -> str:
+    """The baselines, given the methods that ran."""
+    named = [name for name in BASELINES if name in ALWAYS_NAMED or name in ran]
+    first, *others, last = [label(name) for name in named]
+    return f"{', '.join([first.lower(), *others])} and {last}"
 
 
 def overall_table(rows: pd.DataFrame) -> str:

@@ -36,7 +36,6 @@ LONGEST_LINE = 16 << 20
 """Bytes. A window takes some 50 thousand; what is longer is no line of the BigData Cup."""
 
 LINE_START = re.compile(rb'\s*\{\s*"((?:[^"\\]|\\.)*)"\s*:')
-LINE_LABEL = re.compile(rb'"label"\s*:\s*"([^"]*)"')
 
 # lab[B]6.0@7473_id[3648]_st[...]_et[...].csv, and as the archive's partitions spell it:
 # M1.0@265:Primary_ar115_s..._e....csv, with : or _ in the times, FQ_ar... where no flare follows.
@@ -155,17 +154,6 @@ class WindowName(NamedTuple):
 
 
 # --- IEEE BigData Cup 2020 ---------------------------------------------------------------------
-
-
-def index_bigdata(path: Path) -> pd.DataFrame:
-    """The columns window and label of every window in a file of JSON lines."""
-    rows = []
-    for number, line in _lines(path):
-        label = LINE_LABEL.search(line)
-        if label is None:
-            raise DataError(f"{path}, line {number}: no label; give the file as it was downloaded")
-        rows.append((_window_of(path, number, line), label[1].decode("utf-8", "replace")))
-    return pd.DataFrame(rows, columns=["window", "label"])
 
 
 def read_bigdata(path: Path, windows: Collection[str]) -> pd.DataFrame:

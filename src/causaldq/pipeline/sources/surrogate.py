@@ -235,10 +235,3 @@ def surrogate_windows(
         counts[label] = max(counts.get(label, 0), int(number))
     table = surrogate_table(moments, counts, rng)
     return table[table["window"].isin(ids)].reset_index(drop=True)
-
-
-def shift_in_sds(moments: FlareMoments, label: str) -> Floats:
-    """(p,), how far the mean of a class lies from the quiet one, in quiet standard deviations."""
-    quiet, other = moments.classes[QUIET], moments.classes[label]
-    difference = np.asarray(other.mean) - np.asarray(quiet.mean)
-    return np.asarray(difference / np.asarray(quiet.sd), np.float64)
