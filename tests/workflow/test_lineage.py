@@ -42,8 +42,10 @@ T = TypeVar("T")
 TABLE = "results/ci/tables/noise_free_p10.tex"
 CELL = "causal_dq, case_a, delta=0.5"
 GATHER = ["aggregate", "overall", "describe", "summarise_training", "claims", "provenance"]
+GATHER += ["metrics"]
 """Rules that are given all settings: a change of any runs them, and what shows their results."""
 SHOW = ["tables", "figures", "pictures", "document", "notebook", "front_page", "report"]
+SHOW += ["cards"]
 MAY_BE_EMPTY = ["fetched", "policies", "crossed"]
 STAGES = ["data", "graphs", "networks", "delays", "report"]
 
@@ -187,7 +189,7 @@ def test_a_restored_tree_is_complete_and_runs_exactly_what_a_change_asks_for(
     assert differences(restored, small) == []
     everything = jobs(snakemake(restored, "-n", "--forceall", *CI).stdout)
     shown = {rule: everything[rule] for rule in (*GATHER, *SHOW) if rule in everything}
-    networks = {"train": 1, "calibrate": 1, "evaluate": 1, **shown}
+    networks = {"train": 1, "calibrate": 1, "evaluate": 1, "small_files": 1, **shown}
     study = {rule: everything[rule] for rule in ("propagation", "gather_propagation")}
     settings = restored / "config/ci.yaml"
     before = settings.read_text()
@@ -205,7 +207,8 @@ def test_a_restored_tree_is_complete_and_runs_exactly_what_a_change_asks_for(
         assert dry_run(restored) == expected, change
     settings.write_text(before)
     edit(restored, "config/ci.yaml", "    - 0.5\n    - 2.0\n", "    - 0.5\n    - 1.0\n")
-    assert dry_run(restored) == shown | {"evaluate": 2}, "one delta: evaluation only"
+    measured = {"evaluate": 2, "small_files": 1}
+    assert dry_run(restored) == shown | measured, "one delta: evaluation only"
     settings.write_text(before)
     edit(restored, "src/causaldq/learn/reward.py", "\n", "\n# a remark\n")
     assert dry_run(restored) == {}
@@ -240,7 +243,65 @@ def test_stale_results_are_found_and_repaired(small: Path, reseeded: Path) -> No
     assert "Nothing to be done" in snakemake(reseeded, "-j2", *CI).stdout
 
 
+def test_a_clone_without_artifacts_is_verified_down_to_the_runs(
+    origin: Path, tmp_path: Path
+) -> None:
+    """Clean, with one line on what is not here; nothing is pulled."""
+    folder = tmp_path / "clone"
+    call(tmp_path, "git", "clone", "-q", str(origin), str(folder))
+    assert not (folder / "artifacts").exists()
+    told = causaldq(folder, "verify", "results/ci").stdout
+    assert "what the records say" in told
+    (line,) = [line for line in told.splitlines() if "not here" in line]
+    assert re.search(r"ci: not here: \d+ files of [\d.]+ MB \(.*in checkpoints", line)
+    assert re.search(r"`snakemake` makes them again in about \d+ (s|minutes) of one core", line)
+    printed = "Causal DQ, case (a), δ = 0.5, fair protocol"
+    told = causaldq(folder, "trace", "ci:noise_free_p10", "--cell", printed).stdout
+    assert "recomputed from its runs: the same" in told
+    assert "Verified down to the runs: " in told
+    assert "`replay` makes them again in about" in told
+
+
 # --- dvc repro -------------------------------------------------------------------------
+
+
+def test_dvc_says_what_moved_between_two_commits(origin: Path, tmp_path: Path) -> None:
+    """After a run that Snakemake did, DVC is up to date, adds nothing, and compares commits."""
+    folder = copy(origin, tmp_path / "clone")
+    assert "up to date" in call(folder, "dvc", "status").stdout
+    before = {p: p.read_bytes() for p in (folder / "results/ci").rglob("*") if p.is_file()}
+    assert "Running stage" not in call(folder, "dvc", "repro").stdout
+    assert {p: p.read_bytes() for p in (folder / "results/ci").rglob("*") if p.is_file()} == before
+    verify(folder)
+    place = folder / "results/ci/metrics.json"
+    metrics = json.loads(place.read_text())
+    old = metrics["delay"]["fair"]["greedy"]["delta=0.5"]
+    assert old == round(measured_delay(folder, "greedy", "fair", 0.5), 2)
+    metrics["delay"]["fair"]["greedy"]["delta=0.5"] = old + 1
+    claim = next(iter(metrics["claims"]))
+    metrics["claims"][claim] = "holds, for once"
+    place.write_text(json.dumps(metrics))
+    curve = pd.read_csv(folder / "results/ci/headline_curve.csv")
+    curve.assign(fair=curve["fair"] + 1).to_csv(folder / "results/ci/headline_curve.csv")
+    add_setting(folder, "seed: 3")
+    commit(folder, "other numbers", "results/ci")
+    shown = json.loads(call(folder, "dvc", "metrics", "diff", "HEAD~1", "HEAD", "--json").stdout)
+    moved = shown["results/ci/metrics.json"]
+    assert moved["delay.fair.greedy.delta=0.5"]["diff"] == pytest.approx(1)
+    assert moved[f"claims.{claim}"]["new"] == "holds, for once"
+    assert len(moved) == 2
+    assert "metrics.json" in call(folder, "dvc", "metrics", "show").stdout
+    settings = json.loads(call(folder, "dvc", "params", "diff", "HEAD~1", "HEAD", "--json").stdout)
+    assert settings["config/ci.yaml"]["seed"]["new"] == 3
+    call(folder, "dvc", "plots", "diff", "HEAD~1", "HEAD", "--out", "plots")
+    page = (folder / "plots/index.html").read_text()
+    assert "Delay of Causal DQ in the headline scenario" in page
+
+
+def measured_delay(folder: Path, method: str, protocol: str, delta: float) -> float:
+    rows = pd.read_csv(folder / "results/ci/add.csv")
+    rows = rows[(rows["method"] == method) & (rows["protocol"] == protocol)]
+    return float(rows[(rows["delta"] == delta) & (rows["setting"] == "case_a")]["add"].iloc[0])
 
 
 def test_dvc_repro_does_what_snakemake_does(origin: Path, tmp_path: Path) -> None:
@@ -255,6 +316,7 @@ def test_dvc_repro_does_what_snakemake_does(origin: Path, tmp_path: Path) -> Non
     assert re.findall(r"^Running stage '(\w+)'", text, re.MULTILINE) == STAGES
     ran = set(re.findall(r"^(?:local)?rule (\w+):", text, re.MULTILINE)) - {"all", *STAGES[:4]}
     expected = {"train", "calibrate", "evaluate", "propagation", "gather_propagation"}
+    expected |= {"small_files"}
     assert ran - {*GATHER, *SHOW} == expected
     snakemake(by_snakemake, "-j2", *CI, "--", "delays")
     names = ("tables", "figures", "headline", "overview", "paper")
@@ -365,9 +427,9 @@ def test_everything_comes_back_from_a_remote(
     call(folder, "dvc", "push", "--remote", "elsewhere")
     for place in (".dvc/cache", ".dvc-storage", ".snakemake", "artifacts"):
         shutil.rmtree(folder / place)
-    assert any(kind == "missing" for kind, _ in findings(folder).values())
+    assert "ci: not here: " in causaldq(folder, "verify", "results/ci").stdout
     call(folder, "dvc", "pull", "--remote", "elsewhere")
-    verify(folder)
+    assert "not here" not in causaldq(folder, "verify", "results/ci").stdout
     assert differences(folder, small) == []
 
 
@@ -533,6 +595,7 @@ def test_a_cell_is_replayed_where_artifacts_are_absent(copy_of_small: Path) -> N
     """As in a clone: what is not here is made again, which is no fault."""
     cell = "greedy, case_a, delta=0.5, fair"
     shutil.rmtree(copy_of_small / "artifacts")
+    (copy_of_small / "results/ci/small_files.parquet").unlink()
     done = causaldq(copy_of_small, "trace", TABLE, "--cell", cell, check=False)
     assert done.returncode == 1
     assert "artifacts/ci/runs/p10.greedy.csv is not there" in done.stdout
