@@ -14,11 +14,12 @@ def inputs(plan: "Plan") -> "Files":
         "files": [
             *plan.place_all(places.RUN, run=plan.runs),
             *plan.place_all(places.LIMITS, limits=plan.limits),
+            *plan.place_all(places.FETCHED, source=plan.fetched()),
             *plan.place_all(places.STREAM_FACTS, source=plan.config.sources),
             *plan.place_all(places.GRAPH, graph=plan.graphs()),
             *plan.place_all(places.GRAPH_SUMMARY, graph=plan.graphs()),
             *plan.place_all(places.POSSIBLE_GRAPHS, source=plan.with_possible_graphs()),
-            *plan.place_all(places.CURVE, network=plan.networks),
+            *plan.place_all(places.CURVE, network=[*plan.networks, *plan.shared_networks()]),
             *plan.place_all(places.STUDY, study=plan.studies()),
             *plan.place_all(places.STUDY_EXAMPLE, study=plan.studies()),
             *plan.place_all(places.CROSSED, policy=plan.crossed()),

@@ -33,6 +33,7 @@ class Absent:
     def told(self, maker: str) -> str:
         """In one line, with what makes them again."""
         kinds = ", ".join(f"{count} in {folder}" for folder, count in self.folders.items())
+        kinds = kinds.replace(f"1 in {REPORT}", REPORT)
         return (
             f"not here: {self.files} files of {_size(self.size)} ({kinds}), known by their hashes;"
             f" {maker} makes them again in {_time(self.seconds)} of one core,"
@@ -45,7 +46,8 @@ def what_is_absent(
 ) -> Absent:
     """Files that are not here, and how long the jobs took that have to run again for them."""
     names = list(names)
-    kinds = Counter(PurePosixPath(name).parent.name for name in names)
+    paths = map(PurePosixPath, names)
+    kinds = Counter(path.name if path.name == REPORT else path.parent.name for path in paths)
     size = sum(makers[name].outputs[name].size for name in names if name in makers)
     return Absent(dict(kinds.most_common()), size, sum(record.seconds for record in jobs))
 

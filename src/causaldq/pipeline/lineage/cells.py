@@ -44,9 +44,9 @@ def select(table: pd.DataFrame, cell: str) -> pd.DataFrame:
             chosen = rows[rows[meant[0]] == key] if meant else rows[:0]
         if chosen.empty:
             have = _few(known.drop_duplicates())
-            meant = meant_by(value if has_key else key, [str(v) for v in known.dropna().unique()])
+            guess = meant_by(value if has_key else key, [str(v) for v in known.dropna().unique()])
             raise DataError(
-                f"--cell: no row with {part!r} among those chosen so far; have {have}{meant}"
+                f"--cell: no row with {part!r} among those chosen so far; have {have}{guess}"
             )
         rows = chosen
     return rows

@@ -100,10 +100,10 @@ def verify(
     return Verdict(
         profile,
         jobs=len({id(r) for r in store.makers.values()}),
-        files=len(names),
+        files=len(names - gone),
         findings=[*findings, *_check_manifest(profile, attested)],
         notes=_notes(store),
-        absent=_told_absent(store, gone & names),
+        absent=_told_absent(store, gone if within is None else gone & names),
         provenance=_provenance(store),
         records=attested.hash,
         commit=attested.commit,

@@ -1,8 +1,13 @@
 """What a measured number is called: in the address of its lineage card, and for `trace`."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    Row = Mapping[Any, Any] | pd.Series[Any]
 
 CARDS = "cards.html"
 """The page of all cards, beside the other results of its profile."""
@@ -10,7 +15,7 @@ CELL = ("table", "scenario", "method", "protocol", "setting", "sigma", "delta")
 """What tells the cells of all tables of delays apart."""
 
 
-def cell_code(row: Mapping[Any, Any]) -> str:
+def cell_code(row: "Row") -> str:
     """The code of a cell of delays.
 
     Examples
@@ -51,11 +56,11 @@ def card(code: str, page: str = CARDS) -> str:
     return f"{page}#{quote(code, safe='/=.:')}"
 
 
-def delay_code(row: Mapping[Any, Any]) -> str:
+def delay_code(row: "Row") -> str:
     return f"{cell_code(row)}/add"
 
 
-def run_length_code(row: Mapping[Any, Any]) -> str:
+def run_length_code(row: "Row") -> str:
     return f"{cell_code(row)}/arl0"
 
 
