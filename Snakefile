@@ -27,5 +27,8 @@ rule all:
     default_target: True
     input:
         rules.report.output,
+        rules.small_files.output,
+        rules.metrics.output,
+        rules.cards.output,
         DOCUMENT.outputs["output"] if PLAN.has_latex else [],
         PLAN.place_all(POLICY.outputs["output"], run=PLAN.policies()),

@@ -57,7 +57,7 @@ def test_what_the_cluster_made_is_not_made_again(finished: Path) -> None:
 
 
 def test_short_jobs_share_a_place_in_the_queue(finished: Path, cluster: Cluster) -> None:
-    done = list((finished / "results/ci/records").rglob("*.json"))
+    done = records_below(finished / "results/ci")
     queued = cluster.ask("squeue", "--noheader", "--states=all").splitlines()
     assert 1 < len(queued) <= len(done) / 4
 

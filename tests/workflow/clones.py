@@ -4,9 +4,13 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+from causaldq.pipeline.lineage.record_files import packed_text, read_entries
 
 ROOT = Path(__file__).parents[2]
 BIN = Path(sys.executable).parent
@@ -72,6 +76,27 @@ def snakemake(
     folder: Path, *arguments: str, check: bool = True
 ) -> subprocess.CompletedProcess[str]:
     return call(folder, "snakemake", *arguments, check=check)
+
+
+def records(folder: Path, profile: str = "ci") -> dict[str, dict[str, Any]]:
+    """What the records of a run say, by job."""
+    entries = read_entries(folder, folder / "results" / profile / "records")
+    return {entry.job: entry.said for entry in entries if entry.said is not None}
+
+
+def edit_records(folder: Path, change: Callable[[dict[str, Any]], object]) -> None:
+    """Let every record of a run of the test profile say something else, as `change` makes it."""
+    place = folder / "results/ci/records"
+    said = list(records(folder).values())
+    for record in said:
+        change(record)
+    for rule in {record["rule"] for record in said}:
+        of_rule = [record for record in said if record["job"].partition("/")[0] == rule]
+        (place / f"{rule}.jsonl").write_text(packed_text(of_rule))
+
+
+def edit_record(folder: Path, job: str, change: Callable[[dict[str, Any]], object]) -> None:
+    edit_records(folder, lambda record: change(record) if record["job"] == job else None)
 
 
 def products(folder: Path, profile: str = "ci") -> dict[str, bytes]:

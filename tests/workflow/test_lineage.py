@@ -20,7 +20,18 @@ import pandas as pd
 import pytest
 import responses
 import yaml
-from clones import ROOT, call, commit, differences, environment, make_clone, snakemake
+from clones import (
+    ROOT,
+    call,
+    commit,
+    differences,
+    edit_record,
+    edit_records,
+    environment,
+    make_clone,
+    records,
+    snakemake,
+)
 from moto.server import ThreadedMotoServer
 from rocrate_validator import models, services
 from test_pipeline import CI, dry_run, jobs, wait_until
@@ -31,8 +42,10 @@ T = TypeVar("T")
 TABLE = "results/ci/tables/noise_free_p10.tex"
 CELL = "causal_dq, case_a, delta=0.5"
 GATHER = ["aggregate", "overall", "describe", "summarise_training", "claims", "provenance"]
+GATHER += ["metrics"]
 """Rules that are given all settings: a change of any runs them, and what shows their results."""
 SHOW = ["tables", "figures", "pictures", "document", "notebook", "front_page", "report"]
+SHOW += ["cards"]
 MAY_BE_EMPTY = ["fetched", "policies", "crossed"]
 STAGES = ["data", "graphs", "networks", "delays", "report"]
 
@@ -147,13 +160,13 @@ def reseeded(small: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_every_job_has_a_record_and_read_what_its_rule_declares(finished: Path) -> None:
-    records = [
-        json.loads(path.read_text()) for path in (finished / "results/ci/records").rglob("*.json")
-    ]
+    found = records(finished).values()
     planned = jobs(snakemake(finished, "-n", "--forceall", *CI).stdout)
-    assert len(records) == sum(planned.values())
-    maker = {name: record for record in records for name in record["outputs"]}
-    for record in records:
+    assert len(found) == sum(planned.values())
+    files = {p for p in (finished / "results/ci/records").rglob("*") if p.is_file()}
+    assert {p.name for p in files} == {f"{record['rule']}.jsonl" for record in found}
+    maker = {name: record for record in found for name in record["outputs"]}
+    for record in found:
         declared = set(record["snakemake"]["input"])
         beside = {name for d in declared & maker.keys() for name in maker[d]["outputs"]}
         assert declared <= set(record["inputs"]), record["job"]
@@ -176,7 +189,7 @@ def test_a_restored_tree_is_complete_and_runs_exactly_what_a_change_asks_for(
     assert differences(restored, small) == []
     everything = jobs(snakemake(restored, "-n", "--forceall", *CI).stdout)
     shown = {rule: everything[rule] for rule in (*GATHER, *SHOW) if rule in everything}
-    networks = {"train": 1, "calibrate": 1, "evaluate": 1, **shown}
+    networks = {"train": 1, "calibrate": 1, "evaluate": 1, "small_files": 1, **shown}
     study = {rule: everything[rule] for rule in ("propagation", "gather_propagation")}
     settings = restored / "config/ci.yaml"
     before = settings.read_text()
@@ -194,7 +207,8 @@ def test_a_restored_tree_is_complete_and_runs_exactly_what_a_change_asks_for(
         assert dry_run(restored) == expected, change
     settings.write_text(before)
     edit(restored, "config/ci.yaml", "    - 0.5\n    - 2.0\n", "    - 0.5\n    - 1.0\n")
-    assert dry_run(restored) == shown | {"evaluate": 2}, "one delta: evaluation only"
+    measured = {"evaluate": 2, "small_files": 1}
+    assert dry_run(restored) == shown | measured, "one delta: evaluation only"
     settings.write_text(before)
     edit(restored, "src/causaldq/learn/reward.py", "\n", "\n# a remark\n")
     assert dry_run(restored) == {}
@@ -229,7 +243,65 @@ def test_stale_results_are_found_and_repaired(small: Path, reseeded: Path) -> No
     assert "Nothing to be done" in snakemake(reseeded, "-j2", *CI).stdout
 
 
+def test_a_clone_without_artifacts_is_verified_down_to_the_runs(
+    origin: Path, tmp_path: Path
+) -> None:
+    """Clean, with one line on what is not here; nothing is pulled."""
+    folder = tmp_path / "clone"
+    call(tmp_path, "git", "clone", "-q", str(origin), str(folder))
+    assert not (folder / "artifacts").exists()
+    told = causaldq(folder, "verify", "results/ci").stdout
+    assert "what the records say" in told
+    (line,) = [line for line in told.splitlines() if "not here" in line]
+    assert re.search(r"ci: not here: \d+ files of [\d.]+ MB \(.*in checkpoints", line)
+    assert re.search(r"`snakemake` makes them again in about \d+ (s|minutes) of one core", line)
+    printed = "Causal DQ, case (a), δ = 0.5, fair protocol"
+    told = causaldq(folder, "trace", "ci:noise_free_p10", "--cell", printed).stdout
+    assert "recomputed from its runs: the same" in told
+    assert "Verified down to the runs: " in told
+    assert "`replay` makes them again in about" in told
+
+
 # --- dvc repro -------------------------------------------------------------------------
+
+
+def test_dvc_says_what_moved_between_two_commits(origin: Path, tmp_path: Path) -> None:
+    """After a run that Snakemake did, DVC is up to date, adds nothing, and compares commits."""
+    folder = copy(origin, tmp_path / "clone")
+    assert "up to date" in call(folder, "dvc", "status").stdout
+    before = {p: p.read_bytes() for p in (folder / "results/ci").rglob("*") if p.is_file()}
+    assert "Running stage" not in call(folder, "dvc", "repro").stdout
+    assert {p: p.read_bytes() for p in (folder / "results/ci").rglob("*") if p.is_file()} == before
+    verify(folder)
+    place = folder / "results/ci/metrics.json"
+    metrics = json.loads(place.read_text())
+    old = metrics["delay"]["fair"]["greedy"]["delta=0.5"]
+    assert old == round(measured_delay(folder, "greedy", "fair", 0.5), 2)
+    metrics["delay"]["fair"]["greedy"]["delta=0.5"] = old + 1
+    claim = next(iter(metrics["claims"]))
+    metrics["claims"][claim] = "holds, for once"
+    place.write_text(json.dumps(metrics))
+    curve = pd.read_csv(folder / "results/ci/headline_curve.csv")
+    curve.assign(fair=curve["fair"] + 1).to_csv(folder / "results/ci/headline_curve.csv")
+    add_setting(folder, "seed: 3")
+    commit(folder, "other numbers", "results/ci")
+    shown = json.loads(call(folder, "dvc", "metrics", "diff", "HEAD~1", "HEAD", "--json").stdout)
+    moved = shown["results/ci/metrics.json"]
+    assert moved["delay.fair.greedy.delta=0.5"]["diff"] == pytest.approx(1)
+    assert moved[f"claims.{claim}"]["new"] == "holds, for once"
+    assert len(moved) == 2
+    assert "metrics.json" in call(folder, "dvc", "metrics", "show").stdout
+    settings = json.loads(call(folder, "dvc", "params", "diff", "HEAD~1", "HEAD", "--json").stdout)
+    assert settings["config/ci.yaml"]["seed"]["new"] == 3
+    call(folder, "dvc", "plots", "diff", "HEAD~1", "HEAD", "--out", "plots")
+    page = (folder / "plots/index.html").read_text()
+    assert "Delay of Causal DQ in the headline scenario" in page
+
+
+def measured_delay(folder: Path, method: str, protocol: str, delta: float) -> float:
+    rows = pd.read_csv(folder / "results/ci/add.csv")
+    rows = rows[(rows["method"] == method) & (rows["protocol"] == protocol)]
+    return float(rows[(rows["delta"] == delta) & (rows["setting"] == "case_a")]["add"].iloc[0])
 
 
 def test_dvc_repro_does_what_snakemake_does(origin: Path, tmp_path: Path) -> None:
@@ -244,6 +316,7 @@ def test_dvc_repro_does_what_snakemake_does(origin: Path, tmp_path: Path) -> Non
     assert re.findall(r"^Running stage '(\w+)'", text, re.MULTILINE) == STAGES
     ran = set(re.findall(r"^(?:local)?rule (\w+):", text, re.MULTILINE)) - {"all", *STAGES[:4]}
     expected = {"train", "calibrate", "evaluate", "propagation", "gather_propagation"}
+    expected |= {"small_files"}
     assert ran - {*GATHER, *SHOW} == expected
     snakemake(by_snakemake, "-j2", *CI, "--", "delays")
     names = ("tables", "figures", "headline", "overview", "paper")
@@ -354,9 +427,9 @@ def test_everything_comes_back_from_a_remote(
     call(folder, "dvc", "push", "--remote", "elsewhere")
     for place in (".dvc/cache", ".dvc-storage", ".snakemake", "artifacts"):
         shutil.rmtree(folder / place)
-    assert any(kind == "missing" for kind, _ in findings(folder).values())
+    assert "ci: not here: " in causaldq(folder, "verify", "results/ci").stdout
     call(folder, "dvc", "pull", "--remote", "elsewhere")
-    verify(folder)
+    assert "not here" not in causaldq(folder, "verify", "results/ci").stdout
     assert differences(folder, small) == []
 
 
@@ -418,10 +491,7 @@ def test_an_edited_number_is_not_verified(copy_of_small: Path) -> None:
 def test_the_records_are_those_of_a_commit(restored: Path) -> None:
     commit = call(restored, "git", "rev-parse", "--short=7", "HEAD").stdout.strip()
     assert f": as in commit {commit}\n" in causaldq(restored, "verify", "results/ci").stdout
-    place = restored / "results/ci/records/simulate/sim_p10.json"
-    record = json.loads(place.read_text())
-    record["host"]["cpu"] = "another"
-    place.write_text(json.dumps(record))
+    edit_record(restored, "simulate/sim_p10", lambda record: record["host"].update(cpu="another"))
     kind, why = findings(restored)["results/ci/manifest.json"]
     assert (kind, why) == (
         "changed",
@@ -432,10 +502,8 @@ def test_the_records_are_those_of_a_commit(restored: Path) -> None:
 
 
 def test_a_records_command_is_not_run(copy_of_small: Path) -> None:
-    place = copy_of_small / "results/ci/records/simulate/sim_p10.json"
-    record = json.loads(place.read_text())
-    record["command"] = "python -c 'import os; os.system(\"touch stolen\")'"
-    place.write_text(json.dumps(record))
+    harm = "python -c 'import os; os.system(\"touch stolen\")'"
+    edit_record(copy_of_small, "simulate/sim_p10", lambda record: record.update(command=harm))
     folder = copy_of_small / "replay"
     done = causaldq(
         copy_of_small, "replay", "artifacts/ci/streams/sim_p10.npz", "--folder", str(folder),
@@ -455,13 +523,14 @@ def test_a_number_forged_in_every_file_and_record_is_found(copy_of_small: Path) 
     edit(copy_of_small, names[1], f",{old},", ",1.5,")
     edit(copy_of_small, names[2], f"{tables['add'][0]:.1f}", "1.5")
     hashes = {name: hashlib.sha256((copy_of_small / name).read_bytes()) for name in names}
-    for place in (copy_of_small / "results/ci/records").rglob("*.json"):
-        record = json.loads(place.read_text())
+
+    def forge(record: dict[str, Any]) -> None:
         for side in ("inputs", "outputs"):
             for name in names:
                 if name in record[side]:
                     record[side][name]["sha256"] = hashes[name].hexdigest()
-        place.write_text(json.dumps(record))
+
+    edit_records(copy_of_small, forge)
     causaldq(copy_of_small, "manifest", "results/ci")
     row = tables.iloc[0]
     cell = f"{row['method']}, {row['protocol']}, {row['setting']}, delta={row['delta']}"
@@ -526,6 +595,7 @@ def test_a_cell_is_replayed_where_artifacts_are_absent(copy_of_small: Path) -> N
     """As in a clone: what is not here is made again, which is no fault."""
     cell = "greedy, case_a, delta=0.5, fair"
     shutil.rmtree(copy_of_small / "artifacts")
+    (copy_of_small / "results/ci/small_files.parquet").unlink()
     done = causaldq(copy_of_small, "trace", TABLE, "--cell", cell, check=False)
     assert done.returncode == 1
     assert "artifacts/ci/runs/p10.greedy.csv is not there" in done.stdout
@@ -535,11 +605,11 @@ def test_a_cell_is_replayed_where_artifacts_are_absent(copy_of_small: Path) -> N
 
 
 def test_a_replay_that_gives_other_bytes_fails(copy_of_small: Path) -> None:
-    place = copy_of_small / "results/ci/records/simulate/sim_p10.json"
-    record = json.loads(place.read_text())
-    streams = record["outputs"]["artifacts/ci/streams/sim_p10.npz"]
-    streams["sha256"] = "0" * 64
-    place.write_text(json.dumps(record))
+    streams = "artifacts/ci/streams/sim_p10.npz"
+    edit_record(
+        *(copy_of_small, "simulate/sim_p10"),
+        lambda record: record["outputs"][streams].update(sha256="0" * 64),
+    )
     done = causaldq(copy_of_small, "replay", "artifacts/ci/streams/sim_p10.npz", check=False)
     assert done.returncode == 1
     assert "other bytes in artifacts/ci/streams/sim_p10.npz" in done.stdout

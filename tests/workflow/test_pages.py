@@ -1,10 +1,13 @@
 """Every page of a finished run, opened in a browser that has no network."""
 
+import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
+import pandas as pd
 import pytest
 from browser import CHROMIUM, Browser, Page, chromium
 
@@ -130,6 +133,89 @@ def test_every_entry_of_the_report_can_be_looked_at(finished: Path, browser: Bro
     assert walked["never_shown"] == []
     assert walked["shown"] > 10
     assert walked["first"] == "At a glance"
+
+
+NUMBERS = """[...document.querySelectorAll('a[href*="cards.html#"], table.cells a')]
+  .map((a) => ({ text: a.textContent, to: decodeURIComponent(a.hash.slice(1)) }))"""
+"""Numbers that lead to a card, as they are printed, with the code of the card."""
+
+CARD = """(async () => {
+  location.hash = encodeURIComponent(%s);
+  await new Promise((done) => setTimeout(done, 0));
+  for (let n = 0; n < 100 && !document.getElementById('printed'); n++)
+    await new Promise((done) => setTimeout(done, 20));
+  const text = (id) => document.getElementById(id)?.textContent;
+  return { printed: text('printed'), recomputed: text('recomputed'), replay: text('replay'),
+    steps: document.querySelectorAll('main ol > li').length };
+})()"""
+"""What the card of a code says."""
+
+UNLINKED = """(() => {
+  const plain = document.body.cloneNode(true);
+  plain.querySelectorAll('a, script, style, footer, h2, th, code, p.explained, section.files')
+    .forEach((e) => e.remove());
+  const cells = [...plain.querySelectorAll('td')].map((td) => td.textContent.trim());
+  return cells.filter((text) => /^[\\d.]+/.test(text) || /\\d+ of \\d+/.test(text));
+})()"""
+"""Cells of tables that begin with a number, or count something, outside of any link."""
+
+
+def cards_of(page: Page, numbers: list[dict[str, str]]) -> Iterator[str]:
+    """What is wrong with the cards that numbers lead to."""
+    for number in numbers:
+        card = page.evaluate(CARD % json.dumps(number["to"]))
+        if card["printed"] != number["text"]:
+            yield f"{number['to']}: {number['text']} is {card['printed']} on its card"
+        if card["printed"] != card["recomputed"]:
+            yield f"{number['to']}: {card['printed']} printed, {card['recomputed']} recomputed"
+        if not card["steps"] or "causaldq replay results/ci/" not in (card["replay"] or ""):
+            yield f"{number['to']}: its card does not say where it comes from"
+
+
+def test_every_number_of_the_overview_and_of_tables_has_a_card_that_says_the_same(
+    finished: Path, browser: Browser
+) -> None:
+    results = (finished / "results/ci").resolve()
+    overview = browser.open(results / "overview.html")
+    numbers = overview.evaluate(NUMBERS)
+    rows = pd.read_csv(results / "add.csv")
+    shown = rows[(rows["scenario"] == "p10") & (rows["table"] == "noise_free")]
+    # Each delay, a run length for each method and protocol, and what is said of claims.
+    assert len(numbers) >= len(shown) + len(shown) // shown["delta"].nunique() + 2
+    assert overview.evaluate(UNLINKED) == []
+    for name in ("detection", "claims"):
+        numbers += browser.open(results / f"notebooks/{name}.html").evaluate(NUMBERS)
+    page = browser.open(results / "cards.html")
+    for table in ("noise_free_p10", "tep_m5", "train_test"):
+        page.evaluate(f"location.hash = {json.dumps(f'ci:{table}')}")
+        page.evaluate("new Promise((done) => setTimeout(done, 200))")
+        cells = page.evaluate(NUMBERS)
+        twin = pd.read_csv(results / f"tables/{table}.csv")
+        assert sorted(cell["text"] for cell in cells) == sorted(f"{v:.1f}" for v in twin["add"])
+        numbers += cells
+    assert list(cards_of(page, numbers)) == []
+    assert page.complaints == []
+    # Words as they are printed find the same cards.
+    page.evaluate("location.hash = encodeURIComponent('Causal DQ, case (a), δ = 0.5, fair')")
+    page.evaluate("new Promise((done) => setTimeout(done, 200))")
+    found = page.evaluate("[...document.querySelectorAll('main ul a')].map((a) => a.hash)")
+    assert any("noise_free/p10/causal_dq/fair/case_a/0/0.5/add" in code for code in found)
+
+
+def test_a_card_of_another_number_is_found(
+    finished: Path, browser: Browser, tmp_path: Path
+) -> None:
+    """The test above can fail: a page whose card was edited, and one whose number was."""
+    text = (finished / "results/ci/cards.html").read_text()
+    code = "noise_free/p10/greedy/fair/case_a/0/0.5/add"
+    printed = json.loads(re.findall(r'id="data">(.*?)</script>', text)[0])["cards"][code]["printed"]
+    edited = re.sub(rf'({re.escape(code)}".*?"recomputed":")[^"]*', r"\g<1>999.9", text, count=1)
+    (tmp_path / "cards.html").write_text(edited)
+    page = browser.open(tmp_path / "cards.html")
+    (fault,) = cards_of(page, [{"text": printed, "to": code}])
+    assert fault.endswith("printed, 999.9 recomputed")
+    other = [{"text": "12345.6", "to": code}]
+    assert len(list(cards_of(page, other))) == 2
 
 
 @pytest.mark.parametrize(

@@ -170,7 +170,7 @@ def test_a_second_run_in_the_same_folder_is_refused(copy_of_finished: Path) -> N
 def test_a_setting_re_runs_what_depends_on_it(finished: Path) -> None:
     report = {"aggregate", "summarise_training", "claims", "tables", "figures", "document"}
     report |= {"pictures", "describe", "notebook", "front_page", "report", "overall"}
-    report |= {"provenance"}
+    report |= {"provenance", "metrics", "cards", "small_files"}
     assert "theory" in dry_run(finished, "theory={instances: 9}")
     assert set(dry_run(finished, "report={note: other}")) <= {*report}
     changed_delta = dry_run(finished, "scenarios={p10: {deltas: [0.5, 1.0]}}")

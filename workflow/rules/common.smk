@@ -15,8 +15,9 @@ from causaldq.errors import CausalDQError
 from causaldq.pipeline import places
 from causaldq.pipeline.code import PACKAGE, code_hash
 from causaldq.pipeline.lineage.manifest import write_manifest
+from causaldq.pipeline.lineage.record_files import pack
+from causaldq.pipeline.lineage.records import RecordStore, folder_of
 from causaldq.pipeline.lineage.snakemake_metadata import SnakemakeMetadata, reconcile
-from causaldq.pipeline.lineage.records import RecordStore
 from causaldq.pipeline.loading import check_files, load_config
 from causaldq.pipeline.plan import Plan
 from causaldq.pipeline.report.catalogue import catalogue
@@ -132,11 +133,16 @@ onstart:
     workflow.scheduler.job_rate_limiter = None
 
 
-onsuccess:
+def close():
+    """What a run leaves: notes that fit, records by rule, and one hash over them."""
     remember()
+    pack(Path.cwd(), Path.cwd() / folder_of(SETTINGS.profile))
     write_manifest(Path.cwd(), SETTINGS.profile)
+
+
+onsuccess:
+    close()
 
 
 onerror:
-    remember()
-    write_manifest(Path.cwd(), SETTINGS.profile)
+    close()

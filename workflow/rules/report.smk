@@ -71,6 +71,38 @@ for part in ("figures", "pictures"):
             DRAWN.shell
 
 
+METRICS = job("metrics")
+
+
+rule metrics:
+    input:
+        unpack(METRICS.inputs),
+    output:
+        **METRICS.outputs,
+    log:
+        METRICS.log,
+    params:
+        **METRICS.params,
+    shell:
+        METRICS.shell
+
+
+SMALL_FILES = job("small_files")
+
+
+rule small_files:
+    input:
+        unpack(SMALL_FILES.inputs),
+    output:
+        **SMALL_FILES.outputs,
+    log:
+        SMALL_FILES.log,
+    params:
+        **SMALL_FILES.params,
+    shell:
+        SMALL_FILES.shell
+
+
 PROVENANCE = job("provenance")
 
 
@@ -125,6 +157,24 @@ rule notebook:
         **NOTEBOOK.params,
     shell:
         NOTEBOOK.shell
+
+
+CARDS = job("cards")
+
+
+rule cards:
+    input:
+        unpack(CARDS.inputs),
+    output:
+        **CARDS.outputs,
+    log:
+        CARDS.log,
+    params:
+        **CARDS.params,
+        # Other work may give the same results, and is to be told of all the same.
+        work=code_of_everything(),
+    shell:
+        CARDS.shell
 
 
 FRONT_PAGE = job("front_page")

@@ -53,7 +53,11 @@ def run(
         findings=[latex(line) for line in findings],
         counterexamples=counterexamples(results.theory) if config.theory else "",
         tables=[
-            {"name": table.name, "caption": f"{caption(table, results)} {note}"}
+            {
+                "name": table.name,
+                "caption": f"{caption(table, results)} {note}",
+                "code": latex(f"{config.profile}:{table.name}"),
+            }
             for table in shown.tables
         ],
         figures=[

@@ -1,11 +1,14 @@
 """One cell of a table: which rows it means, and what they say."""
 
+import re
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from causaldq.errors import DataError
+from causaldq.pipeline.lineage.asked import meant_by
+from causaldq.pipeline.report.labels import label
 
 NAMED = ("method", "protocol", "setting", "scenario", "table", "id")
 """Columns that a word alone means first; after them, any other column of text."""
@@ -22,7 +25,7 @@ DELAY = {
 def select(table: pd.DataFrame, cell: str) -> pd.DataFrame:
     """Rows meant by text such as "causal_dq, case_a, delta=0.25"; there may be several."""
     rows = table
-    for part in filter(None, (part.strip() for part in cell.split(","))):
+    for part in filter(None, (part.strip() for part in in_ids(table, cell).split(","))):
         key, has_key, value = (text.strip() for text in part.partition("="))
         if has_key:
             column = ALIASES.get(key, key)
@@ -41,9 +44,22 @@ def select(table: pd.DataFrame, cell: str) -> pd.DataFrame:
             chosen = rows[rows[meant[0]] == key] if meant else rows[:0]
         if chosen.empty:
             have = _few(known.drop_duplicates())
-            raise DataError(f"--cell: no row with {part!r} among those chosen so far; have {have}")
+            guess = meant_by(value if has_key else key, [str(v) for v in known.dropna().unique()])
+            raise DataError(
+                f"--cell: no row with {part!r} among those chosen so far; have {have}{guess}"
+            )
         rows = chosen
     return rows
+
+
+def in_ids(table: pd.DataFrame, cell: str) -> str:
+    """A cell's text with the labels that tables print replaced by the names in their rows."""
+    names = {str(v) for key in NAMED[:4] if key in table for v in table[key].dropna().unique()}
+    # The longest first: a label can be part of another, and have commas of its own.
+    for name in sorted(names, key=lambda name: -len(label(name))):
+        whole = rf"(?<![\w(]){re.escape(label(name))}(?!\w)"
+        cell = re.sub(whole, name, cell, flags=re.IGNORECASE)
+    return cell
 
 
 def _few(values: "pd.Series[Any]", most: int = 30) -> str:

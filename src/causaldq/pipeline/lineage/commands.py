@@ -18,7 +18,7 @@ HERE = Path()
 AsJson = Annotated[bool, typer.Option("--json", help="for machines")]
 Cell = Annotated[
     str | None,
-    typer.Option(help='which number, such as "causal_dq, case_a, delta=0.25"; or less'),
+    typer.Option(help='which number: "causal_dq, case_a, delta=0.25", as printed, or less'),
 ]
 
 Config = Annotated[list[str] | None, typer.Option(help="further settings of the run, KEY=VALUE")]
@@ -35,7 +35,7 @@ def _print_json(value: Any) -> None:
 
 
 def trace(
-    file: Annotated[Path, typer.Argument(help="a table, a figure, or any file of a run")],
+    file: Annotated[Path, typer.Argument(help="a table, a figure, any file of a run, or a code")],
     cell: Cell = None,
     as_json: AsJson = False,
     html: Annotated[Path | None, typer.Option(help="write a page to this file")] = None,
@@ -47,10 +47,11 @@ def trace(
     """
     from causaldq.files import write_text
     from causaldq.pipeline.lineage import show
+    from causaldq.pipeline.lineage.asked import resolve
     from causaldq.pipeline.lineage.trace import as_data
     from causaldq.pipeline.lineage.trace import trace as find
 
-    found = find(HERE, file, cell)
+    found = find(HERE, *resolve(HERE, file, cell))
     if html is not None:
         write_text(html, show.as_page(found))
     if as_json:
@@ -60,9 +61,12 @@ def trace(
         console.print(show.as_tree(found, full))
         for note in found.notes:
             console.print(f"Note: {note}.", markup=False)
+        if told := found.told_absent():
+            console.print(f"{told[0].upper()}{told[1:]}.", markup=False)
         if found.verified:
-            count = sum(len(step.files) for step in found.steps)
-            console.print(f"Verified: {len(found.steps)} jobs, {count} files as recorded.")
+            count = sum(name not in found.absent for s in found.steps for name in s.files)
+            depth = (" down to the runs" if found.rows else " as far as it is here") if told else ""
+            console.print(f"Verified{depth}: {len(found.steps)} jobs, {count} files as recorded.")
         else:
             console.print("[bold red]Not verified:[/bold red]")
             for text in found.reasons:
@@ -214,7 +218,7 @@ def _options(config: list[str] | None, configfile: Path | None) -> list[str]:
 
 
 def replay(
-    file: Annotated[Path, typer.Argument(help="a table, a figure, or any file of a run")],
+    file: Annotated[Path, typer.Argument(help="a table, a figure, any file of a run, or a code")],
     cell: Cell = None,
     folder: Annotated[
         Path | None, typer.Option(help="where to work, new or empty; else a temporary one")
@@ -226,9 +230,10 @@ def replay(
     --cell, jobs that gather all cells are not run again; the number is computed from the replayed
     runs instead. Ends with status 1 if anything differs or is not verified.
     """
+    from causaldq.pipeline.lineage.asked import resolve
     from causaldq.pipeline.lineage.trace import trace as find
 
-    found = find(HERE, file, cell)
+    found = find(HERE, *resolve(HERE, file, cell))
     if folder is not None:
         good = _replay(found, folder)
     else:

@@ -7,7 +7,7 @@ from urllib.parse import quote
 from causaldq.files import canonical_json, read_json
 from causaldq.pipeline.lineage.crate_entities import CrateEntities, Options, address, ref
 from causaldq.pipeline.lineage.manifest import place_of_manifest, place_of_signature
-from causaldq.pipeline.lineage.records import LOCK, Record, place_of
+from causaldq.pipeline.lineage.records import LOCK, Record
 
 PROFILES = (
     *(f"https://w3id.org/ro/wfrun/{kind}/0.5" for kind in ("process", "workflow", "provenance")),
@@ -215,8 +215,8 @@ class CrateGraph(CrateEntities):
                 )
             )
         note = self.file(
-            place_of(self.store.profile, record.job).as_posix(),
-            description=f"Record of the job {record.job}",
+            self.store.place(record.job).partition("#")[0],
+            description=f"Records of the rule {record.rule}",
         )
         action = self.add(
             f"#job-{quote(record.job, safe='')}",

@@ -4,17 +4,16 @@ results/<profile>/manifest.json lists the hash of every record, and one over the
 notes in a record are left out: they change when Snakemake does.
 """
 
-import json
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from pydantic import ValidationError
 
 from causaldq.errors import CausalDQError, DataError
 from causaldq.files import canonical_json, sha256_of_text, write_json
 from causaldq.pipeline.lineage.provenance import hash_over
+from causaldq.pipeline.lineage.record_files import Entry, read_entries
 from causaldq.pipeline.lineage.records import folder_of
 from causaldq.pipeline.lineage.repository import git, head
 from causaldq.setting import Settings
@@ -39,23 +38,17 @@ def place_of_signature(profile: str) -> Path:
 
 def manifest_of(root: Path, profile: str) -> Manifest:
     """The manifest of the records as they are now."""
-    folder = root / folder_of(profile)
-    digests = {
-        path.relative_to(folder).with_suffix("").as_posix(): _digest(path)
-        for path in sorted(folder.rglob("*.json"))
-        if path.is_file()
-    }
+    entries = read_entries(root, root / folder_of(profile))
+    digests = {entry.job: _digest(entry) for entry in entries if entry.text}
     return Manifest(hash=hash_over(digests), records=digests)
 
 
-def _digest(path: Path) -> str:
-    """Of what a record says; of its text if it says nothing."""
-    text = path.read_text(errors="replace")
-    try:
-        said: Any = json.loads(text)
-        return sha256_of_text(canonical_json({k: v for k, v in said.items() if k != "snakemake"}))
-    except (ValueError, AttributeError):
-        return sha256_of_text(text)
+def _digest(entry: Entry) -> str:
+    """Of what a record says, packed or not; of its text if it says nothing."""
+    if entry.said is None:
+        return sha256_of_text(entry.text)
+    said = {key: value for key, value in entry.said.items() if key != "snakemake"}
+    return sha256_of_text(canonical_json(said))
 
 
 def write_manifest(root: Path, profile: str) -> Manifest | None:

@@ -113,9 +113,9 @@ def files_named(arguments: argparse.Namespace, root: Path) -> list[str]:
             if part and len(part) < 1000 and os.path.isfile(part):
                 name = within(root, Path(part))
                 found.add(name if name else Path(os.path.abspath(part)).as_posix())
-    if arguments.log is not None:
-        found.discard(arguments.log.as_posix())
-    return sorted(found)
+    # The log of an earlier try may lie there.
+    log = None if arguments.log is None else Path(os.path.abspath(arguments.log)).as_posix()
+    return sorted(found - {log})
 
 
 def _texts(values: Iterable[Any]) -> Iterator[str]:

@@ -1,8 +1,9 @@
 """Records: for each job, what ran, on what, with which code, and what came out.
 
-A record is one JSON file at results/<profile>/records/<job>.json, where the job is named like
-its log, logs/<profile>/<job>.log. It is written by the job itself when it ends, so that what
-it says of inputs, outputs and code is what the job saw.
+A record is written by the job itself when it ends, so that what it says of inputs, outputs and
+code is what the job saw: to results/<profile>/records/<job>.json, where the job is named like its
+log, logs/<profile>/<job>.log. When a run ends, its records are packed, one file a rule: see
+causaldq.pipeline.lineage.record_files.
 """
 
 import shlex
@@ -15,7 +16,9 @@ from pydantic import Field, ValidationError, field_validator
 
 from causaldq.errors import DataError
 from causaldq.files import sha256, write_json
+from causaldq.pipeline.lineage.record_files import Entry, read_entries
 from causaldq.pipeline.lineage.safe_names import SafeNames
+from causaldq.pipeline.lineage.small_files import SmallFiles
 from causaldq.setting import Settings
 
 LOCK = "requirements.lock"
@@ -156,21 +159,16 @@ def write_record(root: Path, profile: str, record: Record) -> None:
     write_json(root / place_of(profile, record.job), record.model_dump())
 
 
-def read_record(path: Path) -> Record:
-    try:
-        return Record.model_validate_json(path.read_bytes())
-    except FileNotFoundError:
-        raise DataError(f"{path} does not exist; run the rule that makes it") from None
-    except OSError as error:
-        raise DataError(
-            f"{path} is no record ({error.strerror}); delete it and run again"
-        ) from None
-    except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(str(part) for part in first["loc"])
-        raise DataError(
-            f"{path} is no record ({place}: {first['msg']}); delete it and run again"
-        ) from None
+def parsed(entry: Entry) -> Record:
+    """What a record says, if it is one."""
+    why = entry.why
+    if entry.said is not None:
+        try:
+            return Record.model_validate(entry.said)
+        except ValidationError as error:
+            first = error.errors()[0]
+            why = f"{'.'.join(str(part) for part in first['loc'])}: {first['msg']}"
+    raise DataError(f"{entry.place} is no record ({why}); delete it and run again")
 
 
 class RecordStore:
@@ -183,6 +181,7 @@ class RecordStore:
         self.root = root
         self.profile = profile
         self.places = SafeNames(root)
+        self.small = SmallFiles(root, profile)
         self._hashes: dict[str, str | None] = {}
 
     @property
@@ -192,23 +191,35 @@ class RecordStore:
     @cached_property
     def _read(self) -> tuple[list[Record], dict[str, str]]:
         records, broken = [], {}
-        for path in sorted(self.folder.rglob("*.json")):
-            place = path.relative_to(self.root).as_posix()
+        for entry in self.entries:
             try:
-                record = read_record(path)
+                record = parsed(entry)
             except DataError as error:
-                broken[place] = str(error)
+                broken[entry.place] = str(error)
                 continue
-            if why := self._leads_astray(record, place):
-                broken[place] = f"{why}; delete the record and run again"
+            if why := self._leads_astray(record, entry.job):
+                broken[entry.place] = f"{why}; delete the record and run again"
             else:
                 records.append(record)
         return records, broken
 
-    def _leads_astray(self, record: Record, place: str) -> str | None:
+    @cached_property
+    def entries(self) -> list[Entry]:
+        """The records as they were read, good or not."""
+        return read_entries(self.root, self.folder)
+
+    def place(self, job: str) -> str:
+        """Where the record of a job was read."""
+        return self._read_at.get(job, place_of(self.profile, job).as_posix())
+
+    @cached_property
+    def _read_at(self) -> dict[str, str]:
+        return {entry.job: entry.place for entry in self.entries}
+
+    def _leads_astray(self, record: Record, job: str) -> str | None:
         """Why a record must not be followed: what it names is not its own, or not the project's."""
         objection = self.places.objection
-        if place != place_of(self.profile, record.job).as_posix() or objection(place):
+        if job != record.job or objection(place_of(self.profile, job).as_posix()):
             return f"it says that it belongs to the job {record.job}, which has another place"
         made = tuple(f"{kind}/{self.profile}/" for kind in ("artifacts", "results"))
         for name in record.outputs:
@@ -253,6 +264,15 @@ class RecordStore:
             path = self.root / name
             self._hashes[name] = sha256(path) if path.is_file() else None
         return self._hashes[name]
+
+    def content_hash(self, name: str) -> str | None:
+        """The same, also of what only lies packed among the results; None if neither has it."""
+        return self.hash(name) or self.small.hash(name)
+
+    def known_hash(self, name: str) -> str | None:
+        """The same; of what is not here at all, as the job that made it has seen it."""
+        maker = self.makers.get(name)
+        return self.content_hash(name) or (maker.outputs[name].sha256 if maker else None)
 
     def products(self) -> list[str]:
         """Files that the pipeline has made for this profile, or that lie where it makes them."""

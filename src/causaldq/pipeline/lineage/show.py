@@ -44,7 +44,13 @@ def when(record: Record) -> str:
 
 
 def _bad(found: Trace, name: str) -> bool:
-    return name in found.absent or any(text.startswith(f"{name} ") for text in found.doubts)
+    return name in found.lacking or any(text.startswith(f"{name} ") for text in found.doubts)
+
+
+def _mark(found: Trace, name: str) -> str:
+    if _bad(found, name):
+        return "[red]✗[/red]"
+    return "[dim]not here:[/dim]" if name in found.absent else "[green]✓[/green]"
 
 
 def few(found: Trace, names: list[str]) -> list[str]:
@@ -59,10 +65,10 @@ def _lines(found: Trace, step: Step, full: bool) -> Iterator[str]:
     seed = f", seed {used}" if used is not None else ""
     yield f"[bold]{escape(record.job)}[/bold]  {when(record)}"
     for name in few(found, step.files):
-        mark = "[red]✗[/red]" if _bad(found, name) else "[green]✓[/green]"
-        yield f"{mark} {escape(name)}  [dim]sha256 {record.outputs[name].sha256[:12]}[/dim]"
+        short = record.outputs[name].sha256[:12]
+        yield f"{_mark(found, name)} {escape(name)}  [dim]sha256 {short}[/dim]"
     if more := len(step.files) - len(few(found, step.files)):
-        yield f"[green]✓[/green] [dim]and {more} more files[/dim]"
+        yield f"[dim]and {more} more files, as recorded or not here[/dim]"
     yield f"[dim]{code_of(record)}{seed}[/dim]"
     command = record.command if full else short_command(record)
     yield f"[dim]$ {escape(command)}[/dim]"
@@ -71,7 +77,7 @@ def _lines(found: Trace, step: Step, full: bool) -> Iterator[str]:
 def _source_line(found: Trace, source: Source) -> str:
     if source.note:
         return f"○ {escape(source.file)}  [dim]sha256 {source.sha256[:12]}, {source.note}[/dim]"
-    mark = "[red]✗[/red]" if _bad(found, source.file) else "[green]✓[/green]"
+    mark = _mark(found, source.file)
     return f"{mark} {escape(source.file)}  [dim]sha256 {source.sha256[:12]}, given[/dim]"
 
 
@@ -115,4 +121,5 @@ def as_page(found: Trace) -> str:
         code_of=code_of,
         when=when,
         bad=lambda name: _bad(found, name),
+        absent=found.told_absent(),
     )

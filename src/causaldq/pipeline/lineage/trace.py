@@ -11,9 +11,12 @@ import pandas as pd
 from causaldq.errors import DataError
 from causaldq.files import read_csv, read_json
 from causaldq.pipeline.lineage import cells, recompute
+from causaldq.pipeline.lineage.absent import may_be_absent, what_is_absent
+from causaldq.pipeline.lineage.asked import meant_by
 from causaldq.pipeline.lineage.audit import Code, objections
 from causaldq.pipeline.lineage.given_files import GivenFiles
-from causaldq.pipeline.lineage.records import Record, RecordStore, place_of
+from causaldq.pipeline.lineage.records import Record, RecordStore
+from causaldq.pipeline.lineage.small_files import laid_out
 
 Rows = list["pd.Series[Any]"]
 
@@ -55,15 +58,31 @@ class Trace:
     """Files that are not here, so that nothing that needs them can be verified."""
     notes: list[str]
     """Worth knowing, and no fault."""
+    needed: set[str]
+    """What must be here for it to be verified: the file itself, and the runs of a number."""
+
+    @property
+    def lacking(self) -> list[str]:
+        """What is not here, and has to be."""
+        return [n for n in self.absent if n in self.needed or not may_be_absent(n)]
 
     @property
     def verified(self) -> bool:
-        return not self.doubts and not self.absent
+        """Down to what is here: networks and the like may be known by their hashes alone."""
+        return not self.doubts and not self.lacking
 
     @property
     def reasons(self) -> list[str]:
         """Why it is not verified."""
-        return [*self.doubts, *map(gone, self.absent)]
+        return [*self.doubts, *map(gone, self.lacking)]
+
+    def told_absent(self) -> str | None:
+        """What is not here, and what it takes to have it, in one line."""
+        if not self.absent:
+            return None
+        makers = {name: s.record for s in self.steps for name in s.record.outputs}
+        jobs = [step.record for step in self.steps if not step.left_out]
+        return what_is_absent(self.absent, makers, jobs).told("`replay`")
 
     @property
     def gatherer(self) -> Record | None:
@@ -81,7 +100,8 @@ def trace(root: Path, file: Path, cell: str | None = None) -> Trace:
     if record is None:
         there = "no successful record" if (root / name).exists() else "it does not exist, and none"
         raise DataError(
-            f"{name}: {there} says how it was made; `python -m causaldq verify` tells more"
+            f"{name}: {there} says how it was made; `python -m causaldq verify` tells"
+            f" more{meant_by(name, list(store.makers))}"
         )
     chain = _Chain(store)
     rows, table = _rows(root, name, record, cell) if cell is not None else ([], name)
@@ -94,8 +114,9 @@ def trace(root: Path, file: Path, cell: str | None = None) -> Trace:
     told.look_at_records()
     found = Trace(
         *(name, [], top, chain.steps, rows),
-        *(told.doubts, told.absent, told.notes),
+        *(told.doubts, told.absent, told.notes, told.needed),
     )
+    told.needed |= {name, table}
     told.show_again(record, name)
     for row in rows:
         text = cells.described(row) + told.recomputed(row, found.gatherer)
@@ -221,6 +242,7 @@ class _Findings:
         self.doubts: list[str] = []
         self.absent: list[str] = []
         self.notes: list[str] = []
+        self.needed: set[str] = set()
 
     def doubt(self, text: str) -> None:
         if text not in self.doubts:
@@ -242,26 +264,23 @@ class _Findings:
     def compare(self, record: Record, name: str, *, made: bool = False) -> bool:
         """A file, with what a record says of it; whether it is here, and so."""
         known = (record.outputs if made else record.inputs)[name].sha256
-        place = place_of(self.store.profile, record.job)
+        place = self.store.place(record.job)
         where = "its record" if made else f"what {record.job} was made from"
-        found = self.store.hash(name)
-        maker = self.store.makers.get(name)
-        if found is None:
-            if name not in self.absent:
-                self.absent.append(name)
-            found = maker.outputs[name].sha256 if maker else known
+        if self.store.content_hash(name) is None and name not in self.absent:
+            self.absent.append(name)
+        found = self.store.known_hash(name) or known
         if found != known:
             self.doubt(f"{name} has {found[:12]}, but {where}, {place}, says {known[:12]}")
-        return self.store.hash(name) == known
+        return self.store.content_hash(name) == known
 
     def look_at_records(self) -> None:
         """Every record of the chain, against itself, the clock and the commits."""
         root, profile = self.store.root, self.store.profile
         records = [step.record for step in self.chain.steps]
         for job, why in objections(root, profile, records).items():
-            self.doubt(f"{place_of(profile, job)} cannot be right: {why}")
+            self.doubt(f"{self.store.place(job)} cannot be right: {why}")
         for job, why in Code(root).unknown(records).items():
-            self.doubt(f"{place_of(profile, job)} tells of unknown code: {why}")
+            self.doubt(f"{self.store.place(job)} tells of unknown code: {why}")
 
     def show_again(self, record: Record, name: str) -> None:
         """A table as its tidy results give it, against what stands there."""
@@ -299,15 +318,17 @@ class _Findings:
         root = self.store.root
         own = recompute.parts_of(row, gatherer, rivals=False)
         every = recompute.parts_of(row, gatherer, rivals=True)
+        self.needed |= set(own.files)
         good = [self.compare(gatherer, name) for name in own.files]
         if not all(good):
             return "; not recomputed, as its runs are not here as recorded"
-        rivals = all(self.store.hash(name) == gatherer.inputs[name].sha256 for name in every.files)
+        known = self.store.content_hash
+        rivals = all(known(name) == gatherer.inputs[name].sha256 for name in every.files)
         if not rivals and any(name in row.index for name in recompute.COMPARED):
             self._note("what cells say of other methods is not recomputed: not all runs are here")
-        again = recompute.recompute(
-            root, root, row, gatherer, every if rivals else own, rivals=rivals
-        )
+        parts = every if rivals else own
+        with laid_out(root, self.store.small, parts.files) as at:
+            again = recompute.recompute(at, root, row, gatherer, parts, rivals=rivals)
         other = recompute.differences(row, again, rivals=rivals)
         for text in other:
             self.doubt(f"{cells.named(row)}: {text}")
@@ -326,6 +347,7 @@ def as_data(found: Trace) -> dict[str, Any]:
         "verified": found.verified,
         "doubts": found.doubts,
         "absent": found.absent,
+        "lacking": found.lacking,
         "notes": found.notes,
         "jobs": [
             {

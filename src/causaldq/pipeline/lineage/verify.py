@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from causaldq.errors import DataError
+from causaldq.pipeline.lineage.absent import Absent, may_be_absent, what_is_absent
 from causaldq.pipeline.lineage.audit import Code, objections
 from causaldq.pipeline.lineage.changes import changed_settings, described
 from causaldq.pipeline.lineage.dry_run import PlannedJob, planned_jobs
@@ -26,7 +27,8 @@ from causaldq.pipeline.lineage.manifest import (
     write_manifest,
 )
 from causaldq.pipeline.lineage.provenance import PROVENANCE, provenance, tells_of_now
-from causaldq.pipeline.lineage.records import LOCK, Record, RecordStore, place_of, same_command
+from causaldq.pipeline.lineage.record_files import drop
+from causaldq.pipeline.lineage.records import LOCK, Record, RecordStore, same_command
 from causaldq.pipeline.lineage.safe_names import SafeNames
 from causaldq.pipeline.report.tidy import SHORT
 
@@ -56,6 +58,8 @@ class Verdict:
     findings: list[Finding]
     notes: list[str]
     """Worth knowing, and no fault."""
+    absent: Absent | None = None
+    """What is not here, and need not be."""
     provenance: str | None = None
     """The hash that the pages print, as the records give it."""
     records: str | None = None
@@ -80,7 +84,8 @@ def verify(
     """
     store = RecordStore(root, profile)
     jobs = {name: job for job in plan(root, profile, options) for name in job.outputs}
-    findings = [*_check(store, jobs), *_check_lock(root, profile)]
+    gone = _absent(store, jobs)
+    findings = [*_check(store, jobs, gone), *_check_lock(store)]
     findings += _records_to_prune(store, findings)
     names = set(jobs) | set(store.products())
     if within is not None:
@@ -88,16 +93,17 @@ def verify(
         if not names:
             raise DataError(f"{within} is no file of profile {profile}; give one that it makes")
         makers = {store.makers[name].job for name in names if name in store.makers}
-        told = names | {place_of(profile, job).as_posix() for job in makers}
+        told = names | {store.place(job) for job in makers}
         # dvc.lock speaks of whole folders.
         findings = [f for f in findings if any(Path(n).is_relative_to(f.file) for n in told)]
     attested = attest(root, profile, signers)
     return Verdict(
         profile,
         jobs=len({id(r) for r in store.makers.values()}),
-        files=len(names),
+        files=len(names - gone),
         findings=[*findings, *_check_manifest(profile, attested)],
         notes=_notes(store),
+        absent=_told_absent(store, gone if within is None else gone & names),
         provenance=_provenance(store),
         records=attested.hash,
         commit=attested.commit,
@@ -136,7 +142,18 @@ def _upstream(store: RecordStore, names: set[str]) -> set[str]:
     return found
 
 
-def _check(store: RecordStore, jobs: dict[str, PlannedJob]) -> Iterator[Finding]:
+def _absent(store: RecordStore, jobs: dict[str, PlannedJob]) -> set[str]:
+    """What is not here and need not be: artifacts that a good record knows, as it is asked for."""
+    gone = [n for n in store.makers if may_be_absent(n) and store.content_hash(n) is None]
+    return {n for n in gone if n not in jobs or not _stale(store, store.makers[n], jobs[n])}
+
+
+def _told_absent(store: RecordStore, names: set[str]) -> Absent | None:
+    jobs = {store.makers[name].job: store.makers[name] for name in names}
+    return what_is_absent(sorted(names), store.makers, jobs.values()) if names else None
+
+
+def _check(store: RecordStore, jobs: dict[str, PlannedJob], gone: set[str]) -> Iterator[Finding]:
     failed = {
         name: record
         for record in store.records
@@ -145,7 +162,9 @@ def _check(store: RecordStore, jobs: dict[str, PlannedJob]) -> Iterator[Finding]
         if same_command(job.command, record.command)
     }
     for name in sorted(set(jobs) | set(store.products())):
-        found, record = store.hash(name), store.makers.get(name)
+        found, record = store.content_hash(name), store.makers.get(name)
+        if name in gone:
+            continue
         if found is None:
             job = failed.get(name)
             status = f"its job ended with status {job.status}" if job else "it is asked for"
@@ -153,7 +172,7 @@ def _check(store: RecordStore, jobs: dict[str, PlannedJob]) -> Iterator[Finding]
         elif record is None:
             yield Finding("unexplained", name, "no record says how it was made")
         elif found != record.outputs[name].sha256:
-            yield Finding("changed", name, f"{place_of(store.profile, record.job)} has another")
+            yield Finding("changed", name, f"{store.place(record.job)} has another")
         elif name not in jobs:
             if not _needs_what_is_not_here(record):
                 yield Finding("stale", name, NOT_ASKED_FOR)
@@ -165,10 +184,10 @@ def _check(store: RecordStore, jobs: dict[str, PlannedJob]) -> Iterator[Finding]
         yield Finding("invalid", name, why)
     good = [record for record in store.records if record.status == 0]
     for name, why in objections(store.root, store.profile, good).items():
-        yield Finding("invalid", place_of(store.profile, name).as_posix(), why)
+        yield Finding("invalid", store.place(name), why)
     for name in _inputs_unexplained(store):
         yield Finding("unexplained", name, "no record says how it was made")
-    for name in _inputs_gone(store, jobs):
+    for name in _inputs_gone(store, jobs, gone):
         yield Finding("missing", name, "files here were made from it")
 
 
@@ -180,7 +199,7 @@ def _records_to_prune(store: RecordStore, listed: list[Finding]) -> Iterator[Fin
     unwanted = {finding.file for finding in listed if finding.why == NOT_ASKED_FOR}
     for record in store.records:
         if record.outputs and unwanted.issuperset(record.outputs):
-            yield Finding("stale", place_of(store.profile, record.job).as_posix(), NOT_ASKED_FOR)
+            yield Finding("stale", store.place(record.job), NOT_ASKED_FOR)
 
 
 def _needs_what_is_not_here(record: Record) -> bool:
@@ -196,7 +215,7 @@ def _stale(store: RecordStore, record: Record, job: PlannedJob) -> str | None:
         commit = (record.code.commit or "no commit")[:7]
         return f"made by other code than that of {record.script} now (then at {commit})"
     for name, known in record.inputs.items():
-        found = store.hash(name)
+        found = store.known_hash(name)
         if found is not None and found != known.sha256:
             return f"made from another {name}"
     return None
@@ -232,10 +251,11 @@ def _inputs_unexplained(store: RecordStore) -> list[str]:
     return sorted({name for name, known in used if not given.has(name, known)})
 
 
-def _inputs_gone(store: RecordStore, jobs: dict[str, PlannedJob]) -> list[str]:
+def _inputs_gone(store: RecordStore, jobs: dict[str, PlannedJob], gone: set[str]) -> list[str]:
     """Files that no job makes, such as the paper's numbers."""
     used = {name for file, record in store.makers.items() if file in jobs for name in record.inputs}
-    return sorted(n for n in used if n not in jobs and store.hash(n) is None)
+    used -= gone | jobs.keys()
+    return sorted(name for name in used if store.content_hash(name) is None)
 
 
 def _notes(store: RecordStore) -> list[str]:
@@ -254,13 +274,16 @@ def _notes(store: RecordStore) -> list[str]:
 # --- dvc.lock --------------------------------------------------------------------------
 
 
-def _check_lock(root: Path, profile: str) -> Iterator[Finding]:
-    """What dvc.lock says of this profile's outputs."""
+def _check_lock(store: RecordStore) -> Iterator[Finding]:
+    """What dvc.lock says of this profile's outputs, where all of their files are here."""
+    root = store.root
+    gone = [Path(name) for name in store.makers if store.hash(name) is None]
     for name, stage in locked_stages(root / "dvc.lock").items():
-        if not any(Path(out.path).parts[1:2] == (profile,) for out in stage.outs):
+        if not any(Path(out.path).parts[1:2] == (store.profile,) for out in stage.outs):
             continue
         for out in stage.outs:
-            if _md5(root / out.path) != out.md5:
+            is_here = not any(path.is_relative_to(out.path) for path in gone)
+            if is_here and _md5(root / out.path) != out.md5:
                 yield Finding(
                     "changed", out.path, f"stage {name} of dvc.lock has another; run dvc repro"
                 )
@@ -285,12 +308,15 @@ def prune(root: Path, verdict: Verdict) -> list[str]:
 
     A manifest that was right before is made so again; one that was not stays as it is.
     """
-    places = SafeNames(root)
+    places, store = SafeNames(root), RecordStore(root, verdict.profile)
     gone = [f.file for f in verdict.findings if f.why == NOT_ASKED_FOR]
+    records = {store.place(record.job): record.job for record in store.records}
     for name in gone:
-        if why := places.objection(name):
-            raise DataError(f"{name} {why}; nothing more is deleted")
-        (root / name).unlink()
+        if name not in records:
+            if why := places.objection(name):
+                raise DataError(f"{name} {why}; nothing more is deleted")
+            (root / name).unlink()
+    drop(root, store.folder, [records[name] for name in gone if name in records])
     manifest = place_of_manifest(verdict.profile).as_posix()
     if gone and all(finding.file != manifest for finding in verdict.findings):
         write_manifest(root, verdict.profile)
@@ -328,6 +354,8 @@ def lines(verdict: Verdict) -> Iterator[str]:
     if any(finding.why == NOT_ASKED_FOR for finding in verdict.findings):
         yield "`verify --prune` deletes what the current settings do not ask for."
     yield from (f"note: {note}" for note in verdict.notes)
+    if verdict.absent:
+        yield f"{verdict.profile}: {verdict.absent.told('`snakemake`')}"
     if verdict.provenance:
         yield f"{verdict.profile}: provenance {verdict.provenance}, as its pages print it"
     if verdict.records:

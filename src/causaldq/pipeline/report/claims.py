@@ -10,6 +10,7 @@ import yaml
 
 from causaldq.errors import DataError
 from causaldq.pipeline.config import Config
+from causaldq.pipeline.report.codes import card, claim_code
 from causaldq.pipeline.report.judges import JUDGES
 from causaldq.pipeline.report.judges.cells import TABLES
 from causaldq.pipeline.report.judges.evidence import (
@@ -261,16 +262,19 @@ def tally(verdicts: "pd.Series[str]") -> str:
     return ", ".join(f"{verdict} {found[verdict]}" for verdict in VERDICTS if found[verdict])
 
 
-def claims_markdown(verdicts: pd.DataFrame) -> str:
-    """A Markdown table."""
+def claims_markdown(verdicts: pd.DataFrame, cards: str | None = None) -> str:
+    """A Markdown table; verdicts lead to their cards if `cards`, the page of these, is given."""
     lines = [
         "| claim | place | the paper's protocol | fair protocol | verdict |",
         "|---|---|---|---|---|",
     ]
     for _, row in verdicts.iterrows():
-        cells = [row["claim"], row["place"]]
-        cells += [verdict_words(row, protocol) for protocol in PROTOCOLS]
-        lines.append(f"| {' | '.join(cells)} | **{verdict_words(row)}** |")
+        words = [verdict_words(row, protocol) for protocol in (*PROTOCOLS, "")]
+        words[-1] = f"**{words[-1]}**"
+        if cards is not None:
+            addresses = [card(claim_code(row["id"], p), cards) for p in (*PROTOCOLS, "")]
+            words = [f"[{text}]({to})" for text, to in zip(words, addresses, strict=True)]
+        lines.append(f"| {' | '.join([row['claim'], row['place'], *words])} |")
     return "\n".join([*lines, ""])
 
 

@@ -5,6 +5,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from nbconvert.filters.markdown_mistune import markdown2html_mistune
 
@@ -17,6 +18,13 @@ from causaldq.pipeline.report.catalogue import (
     training_shown,
 )
 from causaldq.pipeline.report.claims import PROTOCOLS, tally, verdict_words
+from causaldq.pipeline.report.codes import (
+    CARDS,
+    card,
+    claim_code,
+    tally_code,
+    training_code,
+)
 from causaldq.pipeline.report.labels import label
 from causaldq.pipeline.report.markdown import headline
 from causaldq.pipeline.report.tidy import Tidy
@@ -60,9 +68,10 @@ def front_page(
         notebooks=[(path.stem, *opening(path)) for path in notebooks],
         picture=base64.b64encode(picture.read_bytes()).decode(),
         scenario=headline_scenario(config),
-        table=_html(headline(tidy.cells(headline_scenario(config)))),
+        cards=CARDS,
+        table=_html(headline(tidy.cells(headline_scenario(config)), CARDS)),
         claims=_claims(tidy) if has_claims else None,
-        findings=verdict(training_shown(tidy)) if "training" in tidy.files else [],
+        findings=_findings(tidy) if "training" in tidy.files else [],
         tidy={name: text for name, text in TIDY.items() if Path(name).stem in tidy.files},
         tables=[table.name for table in shown.tables],
     )
@@ -88,15 +97,30 @@ def _claims(tidy: Tidy) -> dict[str, Any]:
     theory = tidy.claims[tidy.claims["part"] == "theory"]
     return {
         "parts": [
-            (f"{len(measured)} claims about measurements", tally(measured["verdict"])),
-            (f"{len(theory)} statements of section 5", tally(theory["verdict"])),
+            ("claims about measurements", _tally(measured), card(tally_code("measured"))),
+            ("statements of section 5", _tally(theory), card(tally_code("theory"))),
         ],
         "protocols": [label(protocol) for protocol in PROTOCOLS],
         "rows": [
-            (row["claim"], [verdict_words(row, name) for name in PROTOCOLS], verdict_words(row))
+            (row["claim"], [_verdict(row, name) for name in (*PROTOCOLS, "")])
             for _, row in measured[measured["headline"] == 1].iterrows()
         ],
     }
+
+
+def _tally(rows: pd.DataFrame) -> str:
+    return f"{len(rows)}: {tally(rows['verdict'])}"
+
+
+def _verdict(row: "pd.Series[Any]", protocol: str) -> tuple[str, str]:
+    """A verdict in words, and its card."""
+    return verdict_words(row, protocol), card(claim_code(row["id"], protocol))
+
+
+def _findings(tidy: Tidy) -> list[tuple[str, str]]:
+    """Sentences on training, each with its card."""
+    sentences = verdict(training_shown(tidy))
+    return [(text, card(training_code(number))) for number, text in enumerate(sentences)]
 
 
 def _html(markdown: str) -> str:

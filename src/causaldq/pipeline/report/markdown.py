@@ -21,6 +21,7 @@ from causaldq.pipeline.propagation.summary import (
     NO_GRAPH,
 )
 from causaldq.pipeline.report.claims import PROTOCOLS, claims_markdown, claims_summary
+from causaldq.pipeline.report.codes import card, delay_code, run_length_code
 from causaldq.pipeline.report.judges.evidence import FAILS, HOLDS, SOME_READINGS, Count
 from causaldq.pipeline.report.labels import label
 
@@ -29,8 +30,11 @@ AGNOSTIC = ("causal_dq", "bayes_posterior", "causal_dq_eq", "non_causal_eq")
 SHOWN_AGNOSTIC = ("p10", "p50", "p100", "extreme_p50", "extreme_p100", "unseen_p30", "unseen_p200")
 
 
-def headline(table: pd.DataFrame) -> str:
-    """A Markdown table: measured delay beside the published one, first case of each scenario."""
+def headline(table: pd.DataFrame, cards: str | None = None) -> str:
+    """A Markdown table: measured delay beside the published one, first case of each scenario.
+
+    Each measured number leads to its card if `cards`, the page that has them, is given.
+    """
     lines = []
     for scenario, rows in table.groupby("scenario", sort=False):
         # A scenario's cells can belong to several of the paper's tables.
@@ -46,10 +50,11 @@ def headline(table: pd.DataFrame) -> str:
             "|---|---|" + "---:|" * (len(deltas) + 1),
         ]
         for (protocol, method), part in rows.groupby(["protocol", "method"], sort=False):
-            by_delta = part.set_index("delta")
-            cells = [_cell(by_delta.loc[d]) for d in deltas]
+            by_delta = {row["delta"]: row for _, row in part.iterrows()}
+            cells = [_cell(by_delta[delta], cards) for delta in deltas]
             arl0 = part["arl0"].iloc[0]
             length = f"{arl0:.0f}" if arl0 != float("inf") else "∞"
+            length = _linked(length, run_length_code(part.iloc[0]), cards)
             lines.append(f"| {protocol} | {label(str(method))} | {' | '.join(cells)} | {length} |")
         lines.append("")
     return "\n".join(lines)
@@ -230,10 +235,15 @@ def as_markdown(rows: pd.DataFrame) -> str:
     return "\n".join(f"| {' | '.join(map(str, line))} |" for line in lines)
 
 
-def _cell(row: pd.Series) -> str:
+def _cell(row: pd.Series, cards: str | None) -> str:
     if pd.isna(row["add"]):
         return "–"
     text = f"{row['add']:.1f}"
     if row["among_best"]:
         text = f"**{text}**"
+    text = _linked(text, delay_code(row), cards)
     return text if pd.isna(row["published_add"]) else f"{text} ({row['published_add']:.1f})"
+
+
+def _linked(text: str, code: str, cards: str | None) -> str:
+    return text if cards is None else f"[{text}]({card(code, cards)})"

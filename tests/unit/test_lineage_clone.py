@@ -1,0 +1,164 @@
+"""In a clone without artifacts: what is verified, what is not here, and what is asked for."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+from small_run import (
+    ADD,
+    EVENTS,
+    FACTS,
+    GREEDY,
+    STREAMS,
+    TEX,
+    TOLD,
+    check,
+    edit,
+    make_run,
+    plan_of,
+    record_of,
+)
+
+from causaldq.errors import DataError
+from causaldq.files import read_csv
+from causaldq.pipeline.lineage import cells
+from causaldq.pipeline.lineage.asked import resolve
+from causaldq.pipeline.lineage.manifest import write_manifest
+from causaldq.pipeline.lineage.records import RecordStore, write_record
+from causaldq.pipeline.lineage.small_files import (
+    PLACE,
+    read_small_files,
+    write_small_files,
+)
+from causaldq.pipeline.lineage.trace import trace
+from causaldq.pipeline.lineage.verify import lines
+from causaldq.pipeline.report.codes import cell_code, cell_of
+
+SMALL = PLACE.format(profile="ci")
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A run whose small files are kept, as its rule does it."""
+    root = make_run(tmp_path)
+    monkeypatch.chdir(root)
+    names = [
+        name
+        for record in RecordStore(root, "ci").records
+        for name in record.outputs
+        if name.startswith("artifacts/") and name != STREAMS
+    ]
+    write_small_files(Path(SMALL), map(Path, names))
+    write_record(root, "ci", record_of(root, "small_files", "small_files", names, [SMALL]))
+    write_manifest(root, "ci")
+    return root
+
+
+def test_small_files_come_back_as_they_were(run: Path) -> None:
+    kept = read_small_files(run / SMALL)
+    assert kept[GREEDY] == (run / GREEDY).read_bytes()
+    assert kept[FACTS] == (run / FACTS).read_bytes()
+    before = (run / SMALL).read_bytes()
+    write_small_files(Path(SMALL), map(Path, reversed(kept)))
+    assert (run / SMALL).read_bytes() == before
+
+
+def test_a_clone_is_clean_and_says_in_one_line_what_is_not_here(run: Path) -> None:
+    jobs = plan_of(run)
+    shutil.rmtree(run / "artifacts")
+    verdict = check(run, jobs)
+    assert verdict.findings == []
+    told = [line for line in lines(verdict) if "not here" in line]
+    assert len(told) == 1
+    assert told[0].startswith("ci: not here: 1 files of 0.0 MB (1 in streams)")
+    assert verdict.absent is not None
+    assert verdict.absent.seconds == pytest.approx(2.5)
+
+
+def test_a_number_is_verified_down_to_its_runs(run: Path) -> None:
+    shutil.rmtree(run / "artifacts")
+    chain = trace(run, run / TEX, TOLD)
+    assert chain.verified
+    assert chain.absent == [STREAMS]
+    assert "recomputed from its runs: the same" in chain.cells[0]
+
+
+def test_a_kept_run_that_is_not_the_recorded_one_is_found(run: Path) -> None:
+    jobs = plan_of(run)
+    edit(run, GREEDY, "10.5", "10.6")
+    write_small_files(Path(SMALL), map(Path, read_small_files(run / SMALL)))
+    shutil.rmtree(run / "artifacts")
+    assert not trace(run, run / TEX, TOLD).verified
+    found = {(finding.kind, finding.file) for finding in check(run, jobs).findings}
+    assert {("changed", SMALL), ("changed", GREEDY)} <= found
+
+
+@pytest.mark.parametrize("content", [b"", b"PAR1", b"no Parquet at all"])
+def test_a_damaged_store_holds_nothing(run: Path, content: bytes) -> None:
+    shutil.rmtree(run / "artifacts")
+    (run / SMALL).write_bytes(content)
+    with pytest.raises(DataError, match="is damaged"):
+        read_small_files(run / SMALL)
+    chain = trace(run, run / TEX, TOLD)
+    assert GREEDY in chain.lacking
+
+
+def test_a_result_that_is_not_here_is_missing(run: Path) -> None:
+    jobs = plan_of(run)
+    shutil.rmtree(run / "artifacts")
+    (run / EVENTS).unlink()
+    (finding,) = check(run, jobs).findings
+    assert (finding.kind, finding.file) == ("missing", EVENTS)
+
+
+def test_an_artifact_that_would_be_made_otherwise_is_missing(run: Path) -> None:
+    """Its hash tells of other settings, so it is not what is asked for."""
+    jobs = [
+        job if job.rule != "simulate" else type(job)(job.rule, job.outputs, f"{job.command} --x")
+        for job in plan_of(run)
+    ]
+    shutil.rmtree(run / "artifacts")
+    found = {(finding.kind, finding.file) for finding in check(run, jobs).findings}
+    assert ("missing", STREAMS) in found
+
+
+# --- what is asked for ---------------------------------------------------------------------
+
+
+def test_a_code_of_the_document_or_of_a_card_is_understood(run: Path) -> None:
+    assert resolve(run, Path("ci:noise_free_p10"), TOLD) == (run / TEX, TOLD)
+    row = cells.select(read_csv(run / ADD), f"{TOLD}, p10").iloc[0]
+    code = cell_code(row)
+    assert cell_of(code) is not None
+    for asked in (code, f"{code}/add", f"{code}/arl0"):
+        file, cell = resolve(run, Path(f"ci:{asked}"), None)
+        assert file == run / ADD
+        (found,) = trace(run, file, cell).rows
+        assert cell_code(found) == code
+    with pytest.raises(DataError, match=r"no ci:noise_fre_p10; did you mean noise_free_p10\?"):
+        resolve(run, Path("ci:noise_fre_p10"), None)
+
+
+def test_printed_labels_name_a_cell(run: Path) -> None:
+    table = read_csv(run / ADD)
+    by_names = cells.select(table, "greedy, case_a, paper, p10, delta=0.5")
+    assert len(by_names) == 1
+    for text in (
+        "Greedy, case (a), the paper's protocol, p10, δ = 0.5",
+        "greedy, Case (a), paper, scenario=p10, δ=0.5",
+    ):
+        assert cells.select(table, text).equals(by_names)
+
+
+def test_a_label_may_have_a_comma_and_hold_another(run: Path) -> None:
+    table = read_csv(run / ADD).replace({"greedy": "causal_dq", "random": "causal_dq_eq"})
+    assert set(cells.select(table, "Causal DQ, case (a)")["method"]) == {"causal_dq"}
+    found = cells.select(table, "Causal DQ, location-agnostic, case (a)")
+    assert set(found["method"]) == {"causal_dq_eq"}
+
+
+def test_a_mistyped_name_is_told_what_is_near(run: Path) -> None:
+    with pytest.raises(DataError, match=r"did you mean greedy\?"):
+        cells.select(read_csv(run / ADD), "gredy")
+    with pytest.raises(DataError, match=r"did you mean results/ci/tables/noise_free_p10\.tex"):
+        trace(run, run / "results/ci/tables/noise_fre_p10.tex")
