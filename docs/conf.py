@@ -9,7 +9,7 @@ import matplotlib as mpl
 import causaldq
 
 sys.path.insert(0, str(Path(__file__).parent / "extensions"))
-from pictures import apply_style  # noqa: E402
+from pictures import apply_style
 
 # Pictures and examples are small: more threads would only disturb each other.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -28,6 +28,7 @@ extensions = [
     "matplotlib.sphinxext.plot_directive",
     "mathml",
     "repository_links",
+    "scrolling",
     "settings_parameters",
 ]
 exclude_patterns = ["_build", "gallery/*.py", "gallery/*.ipynb"]
@@ -37,6 +38,7 @@ default_role = "py:obj"
 nitpicky = True
 nitpick_ignore_regex = [("py:obj", ".*")]
 
+highlight_language = "text"
 autodoc_typehints = "none"
 autodoc_member_order = "bysource"
 autosummary_generate = False

@@ -2,8 +2,8 @@
 A first monitor
 ===============
 
-A made-up plant has eight streams, of which three can be read at a time. We fit a monitor to rows of
-normal operation, then feed it row by row what it asks for.
+A made-up plant has eight streams, of which three can be read at a time. We fit a monitor to
+rows of normal operation, then feed it row by row what it asks for.
 """
 
 import matplotlib.pyplot as plt
@@ -15,11 +15,11 @@ monitor = Monitor.fit(rows[:700], sensors=3, arl0=200)
 print(monitor.summary())
 
 # %%
-# The second line is the promise: false alarms as rare as asked for, measured on rows that the fit had
-# not seen. With 700 rows its interval is wide.
+# The second line is the promise: false alarms as rare as asked for, measured on rows that the
+# fit had not seen. With 700 rows its interval is wide.
 #
-# Now the plant runs. At each step the monitor says which sensors to read next, takes their values, and
-# compares its statistic with the limit.
+# Now the plant runs. At each step the monitor says which sensors to read next, takes their
+# values, and compares its statistic with the limit.
 
 readings = []
 for minute, row in rows[700:].iterrows():
@@ -33,7 +33,8 @@ for stream, probability in alarm.contributions.items():
     print(f"{probability:5.0%}  {stream}")
 
 # %%
-# The contributions of `bayes_posterior`, the default method, are probabilities that a stream has shifted.
+# The contributions of `bayes_posterior`, the default method, are probabilities that a stream
+# has shifted.
 
 minutes = [reading.time for reading in readings]
 figure, axes = plt.subplots()

@@ -2,8 +2,9 @@
 A method of your own
 ====================
 
-A method chooses sensors and computes an alarm statistic. Here is one of a few lines, checked against the
-contract that all methods keep, and compared with ours at the same rate of false alarms.
+A method chooses sensors and computes an alarm statistic. Here is one of a few lines, checked
+against the contract that all methods keep, and compared with ours at the same rate of false
+alarms.
 """
 
 from dataclasses import dataclass
@@ -15,9 +16,9 @@ import causaldq
 from causaldq.methods.base import top
 
 # %%
-# Every stream has an exponentially weighted mean. The method reads the streams that are furthest from
-# zero, with some credit for those long unread, and alarms on the largest squares. A state has one row per
-# replication, so that many runs advance at once.
+# Every stream has an exponentially weighted mean. The method reads the streams that are
+# furthest from zero, with some credit for those long unread, and alarms on the largest squares.
+# A state has one row per replication, so that many runs advance at once.
 
 
 @dataclass(frozen=True)
@@ -52,8 +53,8 @@ class Ewma(causaldq.Method[Averages]):
 causaldq.check_method(Ewma)  # reads only what it asked for, and so on; an error says what is wrong
 
 # %%
-# Fifteen correlated streams, four sensors; three streams, drawn anew in every run, shift by one standard
-# deviation. Every method gets its own limit, for one false alarm in 100 steps.
+# Fifteen correlated streams, four sensors; three streams, drawn anew in every run, shift by one
+# standard deviation. Every method gets its own limit, for one false alarm in 100 steps.
 
 table = causaldq.evaluate(
     {"your Ewma": Ewma, "tras": "tras", "greedy": "greedy", "bayes_posterior": "bayes_posterior"},
@@ -64,11 +65,13 @@ table = causaldq.evaluate(
     replications=150,
     paths=100,
 )
-print(table[["method", "delay", "low", "high", "missed", "reached"]].round(2).to_string(index=False))
+print(
+    table[["method", "delay", "low", "high", "missed", "reached"]].round(2).to_string(index=False)
+)
 
 # %%
-# ``reached`` is the run length without a change, measured on fresh paths: compare delays only where it is
-# about the same.
+# ``reached`` is the run length without a change, measured on fresh paths: compare delays only
+# where it is about the same.
 
 figure, axes = plt.subplots(figsize=(7.2, 2.6))
 places = np.arange(len(table))

@@ -2,8 +2,9 @@
 Which sensors were read
 =======================
 
-A policy has to visit every stream while nothing happens, and to stay where a shift shows. We run the filter
-`bayes_posterior` on 200 replications of the same change and look at how often each stream is read.
+A policy has to visit every stream while nothing happens, and to stay where a shift shows. We
+run the filter `bayes_posterior` on 200 replications of the same change and look at how often
+each stream is read.
 """
 
 import matplotlib.pyplot as plt
@@ -17,7 +18,8 @@ method = causaldq.methods.BayesPosterior(problem)
 shift = causaldq.Shift(1.0, streams=[3, 8, 12])
 
 # %%
-# The loop is what `causaldq.evaluate` does inside: choose, read, observe. The means shift at step 30.
+# The loop is what `causaldq.evaluate` does inside: choose, read, observe. The means shift at
+# step 30.
 
 runs, steps, change = 200, 70, 30
 rng = np.random.default_rng(0)
@@ -32,9 +34,10 @@ for t in range(steps):
     read[:, t] = np.bincount(chosen.ravel(), minlength=streams.p) / runs
 
 # %%
-# Before the change the sensors go round. After it they settle on few streams, and not only on those that
-# shifted: a neighbour that moves along in normal operation tells how much of a stream's deviation is noise
-# that both share. What counts is what the set as a whole tells (:doc:`/how/bayes_posterior`).
+# Before the change the sensors go round. After it they settle on few streams, and not only on
+# those that shifted: a neighbour that moves along in normal operation tells how much of a
+# stream's deviation is noise that both share. What counts is what the set as a whole tells
+# (:doc:`/how/bayes_posterior`).
 
 figure, axes = plt.subplots(figsize=(7.2, 4.0))
 picture = axes.imshow(read, aspect="auto", vmin=0, vmax=1, interpolation="nearest", cmap="Blues")

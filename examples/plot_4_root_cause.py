@@ -2,10 +2,13 @@
 Root cause and path
 ===================
 
-Where a shift propagates downstream, several streams move and one of them began. `causal_sr` weighs for
-each stream how well *it shifted, and its effects followed* explains what was read. At the alarm it names
-the most likely root cause, and the paths by which it reached the streams that were read.
+Where a shift propagates downstream, several streams move and one of them began. `causal_sr`
+weighs for each stream how well *it shifted, and its effects followed* explains what was read.
+At the alarm it names the most likely root cause, and the paths by which it reached the streams
+that were read.
 """
+
+from itertools import pairwise
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -19,8 +22,8 @@ rows = pd.DataFrame(streams.rows, columns=streams.names)
 monitor = causaldq.Monitor.fit(rows, sensors=4, method="causal_sr", graph=graph)
 
 # %%
-# Here the graph is known. Without ``graph=`` the monitor draws several that the rows allow, and weighs
-# all of them; a path is only as good as the graph it is read from.
+# Here the graph is known. Without ``graph=`` the monitor draws several that the rows allow, and
+# weighs all of them; a path is only as good as the graph it is read from.
 #
 # From step 60 on x9 is off by one standard deviation, and its effects follow.
 
@@ -40,8 +43,8 @@ for cause in reading.causes[:3]:
         print("      ", " -> ".join(path))
 
 # %%
-# The picture: causes above their effects, the streams read with a thick edge, and in orange the first
-# suspect with its paths.
+# The picture: causes above their effects, the streams read with a thick edge, and in orange the
+# first suspect with its paths.
 
 p = streams.p
 depth = np.zeros(p, dtype=int)
@@ -55,7 +58,7 @@ for level in range(depth.max() + 1):
         place[streams.names[stream]] = (column - (len(members) - 1) / 2, -level)
 
 suspect = reading.causes[0]
-on_path = {link for path in suspect.paths for link in zip(path, path[1:], strict=False)}
+on_path = {link for path in suspect.paths for link in pairwise(path)}
 figure, axes = plt.subplots(figsize=(7.2, 4.2))
 for i, j in np.argwhere(graph):
     link = (streams.names[i], streams.names[j])

@@ -2,8 +2,8 @@
 Delay against false alarms
 ==========================
 
-Rarer false alarms cost delay. A method is a curve, not a number: compare two only at the same run length
-without a change.
+Rarer false alarms cost delay. A method is a curve, not a number: compare two only at the same
+run length without a change.
 """
 
 import matplotlib.pyplot as plt
@@ -25,19 +25,23 @@ table = pd.concat(tables)
 print(table.pivot(index="method", columns="arl0", values="delay").loc[names].round(1))
 
 # %%
-# The horizontal axis is what the limit reached on fresh paths, not what was asked for: limits are set by
-# simulation and have an error of their own.
+# The horizontal axis is what the limit reached on fresh paths, not what was asked for: limits
+# are set by simulation and have an error of their own.
 
 figure, axes = plt.subplots()
 for name in names:
     rows = table[table.method == name]
     (line,) = axes.plot(rows.reached, rows.delay, "o-", markersize=4)
-    axes.fill_between(rows.reached, rows.low, rows.high, color=line.get_color(), alpha=0.15, linewidth=0)
+    axes.fill_between(
+        rows.reached, rows.low, rows.high, color=line.get_color(), alpha=0.15, linewidth=0
+    )
     last = rows.iloc[-1]
     axes.text(last.reached * 1.06, last.delay, name, va="center")
 axes.set_xscale("log")
 axes.set_xticks([25, 50, 100, 200], ["25", "50", "100", "200"])
 axes.minorticks_off()
-axes.set(xlim=(20, 500), ylim=(0, None), xlabel="steps to a false alarm, reached", ylabel="mean delay")
+axes.set(
+    xlim=(20, 500), ylim=(0, None), xlabel="steps to a false alarm, reached", ylabel="mean delay"
+)
 axes.set_title("Shaded: 95% intervals")
 plt.show()

@@ -2,8 +2,9 @@
 Missing sensors
 ===============
 
-Sensors fail. A monitor takes what arrives: names may be left out of `Monitor.update`, or be None or NaN.
-Here the very sensor that would show the fault is dead, and in another course three readings in ten are lost.
+Sensors fail. A monitor takes what arrives: names may be left out of `Monitor.update`, or be
+None or NaN. Here the very sensor that would show the fault is dead, and in another course three
+readings in ten are lost.
 """
 
 import matplotlib.pyplot as plt
@@ -34,8 +35,8 @@ def course(lost):
 
 rng = np.random.default_rng(0)
 courses = {
-    "all sensors work": course(lambda stream: False),
-    "3 in 10 readings lost": course(lambda stream: rng.random() < 0.3),
+    "all sensors work": course(lambda _: False),
+    "3 in 10 readings lost": course(lambda _: rng.random() < 0.3),
     "reactor_temperature dead": course(lambda stream: stream == "reactor_temperature"),
 }
 
@@ -43,7 +44,11 @@ figure, axes = plt.subplots()
 for name, readings in courses.items():
     last, lost = readings[-1], np.mean([len(reading.missing) / 3 for reading in readings])
     print(f"{name}: {lost:.0%} of readings missing,", end=" ")
-    print(f"alarm at minute {last.time}" if last.alarm else "no alarm", "by", next(iter(last.contributions)))
+    print(
+        f"alarm at minute {last.time}" if last.alarm else "no alarm",
+        "by",
+        next(iter(last.contributions)),
+    )
     (line,) = axes.plot([r.time for r in readings], [r.statistic for r in readings], label=name)
     if last.alarm:
         axes.plot(last.time, last.statistic, "o", color=line.get_color())

@@ -5,9 +5,8 @@ from typing import Any
 from causaldq.setting import Settings
 
 
-def add_parameters(
-    app: Any, what: str, name: str, found: object, options: Any, lines: list[str]
-) -> None:
+def add_parameters(*event: Any) -> None:
+    _app, what, _name, found, _options, lines = event
     if what != "class" or not (isinstance(found, type) and issubclass(found, Settings)):
         return
     lines += ["", "Parameters", "----------"]

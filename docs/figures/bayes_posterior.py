@@ -20,9 +20,7 @@ for t in range(60):
     posterior[:, t] = method.posterior(state)[0]
     statistic[t] = method.statistic(state)[0]
 
-figure, (above, below) = plt.subplots(
-    2, 1, sharex=True, figsize=(7.2, 4.4), height_ratios=(2.2, 1)
-)
+figure, (above, below) = plt.subplots(2, 1, sharex=True, figsize=(7.2, 4.4), height_ratios=(2.2, 1))
 picture = above.imshow(posterior, aspect="auto", cmap="Blues", vmin=0, vmax=1)
 above.set_yticks(range(streams.p), streams.names, fontsize=8)
 for place in (2, 7):

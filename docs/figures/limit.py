@@ -24,7 +24,9 @@ for seen, name in ((before, "in control"), (after, "shifted")):
     axes.text(limits[-1], lengths[-1], f" {name}", va="center")
 wanted = 200
 limit = limit_for(before, wanted)
-axes.plot([limits[0], limit, limit], [wanted, wanted, 1], color="black", linestyle="--", linewidth=1)
+axes.plot(
+    [limits[0], limit, limit], [wanted, wanted, 1], color="black", linestyle="--", linewidth=1
+)
 axes.text(limits[0], wanted, "asked for: 200", va="bottom")
 axes.text(limit, 1.2, f" limit {limit:.1f}")
 axes.set(yscale="log", xlim=(6, 18), ylim=(1, 1000), xlabel="alarm limit", ylabel="mean run length")
