@@ -42,10 +42,10 @@ for t in range(steps):
 figure, axes = plt.subplots(figsize=(7.2, 4.0))
 picture = axes.imshow(read, aspect="auto", vmin=0, vmax=1, interpolation="nearest", cmap="Blues")
 axes.axvline(change - 0.5, color="black", linestyle="--")
-axes.text(change, -0.9, "change", ha="center")
 axes.set_yticks(range(streams.p), streams.names, fontsize=8)
 for place in shift.streams:
     axes.get_yticklabels()[place].set_fontweight("bold")
-axes.set(xlabel="step", ylabel="stream (shifted ones in bold)")
+axes.set(xlabel=f"step (change at {change})", ylabel="stream (shifted ones in bold)")
+axes.set_title("How often each stream is read, before and after the change")
 figure.colorbar(picture, label="share of runs that read it")
 plt.show()

@@ -72,4 +72,5 @@ for name, (x, y) in place.items():
     axes.text(x, y, name, ha="center", va="center", fontsize=9)
 axes.margins(0.08, 0.15)
 axes.axis("off")
+axes.set_title(f"Causal graph with the first suspect, {suspect.stream}, and its paths")
 plt.show()

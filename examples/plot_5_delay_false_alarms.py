@@ -43,5 +43,5 @@ axes.minorticks_off()
 axes.set(
     xlim=(20, 500), ylim=(0, None), xlabel="steps to a false alarm, reached", ylabel="mean delay"
 )
-axes.set_title("Shaded: 95% intervals")
+axes.set_title("Mean delay against steps to a false alarm, with 95% intervals")
 plt.show()

@@ -7,6 +7,9 @@ None or NaN. Here the very sensor that would show the fault is dead, and in anot
 readings in ten are lost.
 """
 
+from pathlib import Path
+from tempfile import mkdtemp
+
 import matplotlib.pyplot as plt
 import numpy as np
 
@@ -14,7 +17,8 @@ from causaldq import Monitor, example_plant
 
 rows = example_plant()
 monitor = Monitor.fit(rows[:700], sensors=3, arl0=500, paths=100)
-monitor.save("plant.monitor")
+file = Path(mkdtemp()) / "plant.monitor"
+monitor.save(file)
 
 
 # %%
@@ -23,7 +27,7 @@ monitor.save("plant.monitor")
 
 def course(lost):
     """Statistics from minute 740 to the alarm, if ``lost(stream)`` says which readings fail."""
-    watching = Monitor.load("plant.monitor")
+    watching = Monitor.load(file)
     found = []
     for minute, row in rows[740:].iterrows():
         values = {name: row[name] for name in watching.next if not lost(name)}
@@ -54,7 +58,11 @@ for name, readings in courses.items():
         axes.plot(last.time, last.statistic, "o", color=line.get_color())
 axes.axhline(monitor.limit.value, color="black", linestyle="--", linewidth=1)
 axes.axvline(800, color="grey", linewidth=1)
-axes.set(xlabel="minute (the fault sets in at 800)", ylabel="statistic", title="Circles: alarms")
+axes.set(
+    xlabel="minute (the fault sets in at 800)",
+    ylabel="statistic",
+    title="Statistic in three courses; circles are alarms",
+)
 figure.legend(loc="outside lower center", ncols=3)
 plt.show()
 

@@ -34,7 +34,9 @@ class Page(HTMLParser):
         if tag != "a" and "src" in given:
             self.loads.append(given["src"])
         self.loads += [part.split()[0] for part in given.get("srcset", "").split(",") if part]
-        if tag == "img" and not given.get("alt", "").strip():
+        # A thumbnail has its title beside it, and stays silent.
+        silent = "alt" in given and given.get("src", "").endswith("_thumb.png")
+        if tag == "img" and not given.get("alt", "").strip() and not silent:
             self.without_alt.append(given.get("src", ""))
 
 

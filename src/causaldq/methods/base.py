@@ -57,6 +57,7 @@ class Problem:
 
     @property
     def p(self) -> int:
+        """Streams."""
         return len(self.covariance)
 
 
@@ -77,6 +78,7 @@ class Truth:
     """(n, p), their mean after the change."""
 
     def take(self, rows: npt.NDArray[np.generic]) -> "Truth":
+        """Keep, drop or repeat replications."""
         return Truth(self.shifted[rows], self.mean[rows])
 
 

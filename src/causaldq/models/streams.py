@@ -55,6 +55,7 @@ class StreamModel:
 
     @property
     def p(self) -> int:
+        """Streams."""
         return len(self.names)
 
     def total_effects(self) -> Floats:
