@@ -90,4 +90,4 @@ readme: environment  ## put the measured tables of CONFIG into the README
 
 clean:  ## remove results and caches, keep the environment and the committed results
 	git clean -fdqX results
-	rm -rf artifacts logs .snakemake .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf docs/_build docs/gallery artifacts logs .snakemake .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -27,6 +27,7 @@ extensions = [
     "sphinx_gallery.gen_gallery",
     "matplotlib.sphinxext.plot_directive",
     "mathml",
+    "method_reference",
     "repository_links",
     "scrolling",
     "settings_parameters",

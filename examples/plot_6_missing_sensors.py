@@ -46,13 +46,11 @@ courses = {
 
 figure, axes = plt.subplots()
 for name, readings in courses.items():
-    last, lost = readings[-1], np.mean([len(reading.missing) / 3 for reading in readings])
-    print(f"{name}: {lost:.0%} of readings missing,", end=" ")
-    print(
-        f"alarm at minute {last.time}" if last.alarm else "no alarm",
-        "by",
-        next(iter(last.contributions)),
-    )
+    last = readings[-1]
+    lost = np.mean([len(reading.missing) / 3 for reading in readings])
+    suspect = next(iter(last.contributions))
+    alarm = f"alarm at minute {last.time}, first {suspect}" if last.alarm else "no alarm"
+    print(f"{name}: {lost:.0%} of readings missing, {alarm}")
     (line,) = axes.plot([r.time for r in readings], [r.statistic for r in readings], label=name)
     if last.alarm:
         axes.plot(last.time, last.statistic, "o", color=line.get_color())
