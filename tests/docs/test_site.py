@@ -196,3 +196,9 @@ def test_the_version_is_the_same_everywhere() -> None:
         r"^## (\d+\.\d+\.\d+)$", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE
     )
     assert released[0] == causaldq.__version__
+
+
+def test_the_workflow_catalogue_can_read_what_it_asks_for() -> None:
+    usage = yaml.safe_load((ROOT / ".snakemake-workflow-catalog.yml").read_text())["usage"]
+    assert set(usage) == {"mandatory-flags", "software-stack-deployment"}
+    assert set(usage["mandatory-flags"]) == {"desc", "flags"}
