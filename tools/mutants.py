@@ -26,8 +26,6 @@ from typing import Any
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("pytest", "hypothesis", "numpy", "pandas", "scipy.stats", "pydantic", "torch", "yaml")
-NEAREST = 6
-"""Test files that are run for a mutant, at most."""
 SOURCE, TESTS = ROOT / "src", ROOT / "tests" / "unit"
 OTHERS: dict[type[ast.AST], Any] = {
     ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt,
@@ -123,17 +121,17 @@ def imported(path: Path) -> set[str]:
 
 
 @cache
-def tests_of(path: Path) -> list[Path]:
+def tests_of(path: Path, most: int) -> list[Path]:
     """The nearest tests: that import a module, or what imports it; the most specific first."""
     uses = {test: imported(test) for test in sorted(TESTS.glob("test_*.py"))}
     found: list[Path] = []
     wanted = {module(path)}
-    while wanted and len(found) < NEAREST:
+    while wanted and len(found) < most:
         near = [test for test in uses if uses[test] & wanted and test not in found]
         found += sorted(near, key=lambda test: len(uses[test]))
         wider = wanted | {module(user) for user in library() if imported(user) & wanted}
         wanted = set() if wider == wanted else wider
-    return found[:NEAREST]
+    return found[:most]
 
 
 def module(path: Path) -> str:
@@ -151,7 +149,7 @@ def passes(source: Path, test: Path, limit: float) -> bool | None:
 
     In a fork, so that large packages are imported once and for all.
     """
-    child = get_context("fork").Process(target=run, args=(source, test))
+    child = get_context("fork").Process(target=run, args=(source, test), daemon=True)
     child.start()
     child.join(limit)
     if child.is_alive():
@@ -180,7 +178,7 @@ def run(source: Path, test: Path) -> None:
     os._exit(pytest.main(["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", str(test)]))
 
 
-def verdict(mutant: Mutant, limit: float) -> str:
+def verdict(mutant: Mutant, limit: float, nearest: int) -> str:
     """`killed`, `survived`, or `untold` where tests fail or take too long without it, too."""
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder) / "src"
@@ -190,7 +188,7 @@ def verdict(mutant: Mutant, limit: float) -> str:
         end = mutant.start + len(mutant.before.encode())
         place.write_bytes(content[: mutant.start] + mutant.after.encode() + content[end:])
         useless = False
-        for test in tests_of(mutant.path):
+        for test in tests_of(mutant.path, nearest):
             if not passes(source, test, limit):
                 if passes_unchanged(test, limit):
                     return "killed"
@@ -204,6 +202,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--limit", type=float, default=240.0, help="seconds for a test file")
+    parser.add_argument("--nearest", type=int, default=6, help="test files for a mutant, at most")
     parser.add_argument("--only", default="", help="a part of the path of the modules")
     given = parser.parse_args()
     equivalent = tomllib.loads((ROOT / "tools/mutants.toml").read_text())["equivalent"]
@@ -216,7 +215,7 @@ def main() -> int:
         import_module(name)
     counts: Counter[str] = Counter()
     with ThreadPoolExecutor(given.processes) as pool:
-        results = pool.map(lambda mutant: verdict(mutant, given.limit), drawn)
+        results = pool.map(lambda mutant: verdict(mutant, given.limit, given.nearest), drawn)
         for mutant, found in zip(drawn, results, strict=True):
             file = str(mutant.path.relative_to(SOURCE / "causaldq"))
             if found == "survived" and (file, mutant.before, mutant.after) in known:
