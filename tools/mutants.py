@@ -45,6 +45,8 @@ class Mutant:
     after: str
     start: int
     """Place in the file, in bytes."""
+    code: str
+    """The line as it was."""
 
     def __str__(self) -> str:
         return f"{self.path.relative_to(SOURCE)}:{self.line}: {self.before}  ->  {self.after}"
@@ -60,7 +62,8 @@ def mutants(path: Path) -> Iterator[Mutant]:
         end = starts[(node.end_lineno or 1) - 1] + (node.end_col_offset or 0)
         before = content[start:end].decode()
         if after is not None and after != before:
-            yield Mutant(path, node.lineno, before, after, start)
+            code = content[starts[node.lineno - 1] :].decode().split("\n", 1)[0].strip()
+            yield Mutant(path, node.lineno, before, after, start, code)
 
 
 def places(node: ast.AST) -> Iterator[ast.expr]:
@@ -149,7 +152,7 @@ def passes(source: Path, test: Path, limit: float) -> bool | None:
 
     In a fork, so that large packages are imported once and for all.
     """
-    child = get_context("fork").Process(target=run, args=(source, test), daemon=True)
+    child = get_context("fork").Process(target=run, args=(source, test))
     child.start()
     child.join(limit)
     if child.is_alive():
@@ -206,7 +209,7 @@ def main() -> int:
     parser.add_argument("--only", default="", help="a part of the path of the modules")
     given = parser.parse_args()
     equivalent = tomllib.loads((ROOT / "tools/mutants.toml").read_text())["equivalent"]
-    known = {(row["file"], row["before"], row["after"]): row["reason"] for row in equivalent}
+    known = {(row["file"], row["code"], row["after"]) for row in equivalent if row["reason"]}
     paths = [path for path in library() if given.only in str(path.relative_to(SOURCE))]
     every = [mutant for path in paths for mutant in mutants(path)]
     drawn = random.Random(given.seed).sample(every, min(given.mutants, len(every)))
@@ -218,7 +221,7 @@ def main() -> int:
         results = pool.map(lambda mutant: verdict(mutant, given.limit, given.nearest), drawn)
         for mutant, found in zip(drawn, results, strict=True):
             file = str(mutant.path.relative_to(SOURCE / "causaldq"))
-            if found == "survived" and (file, mutant.before, mutant.after) in known:
+            if found == "survived" and (file, mutant.code, mutant.after) in known:
                 found = "equivalent"
             counts[found] += 1
             print(f"{found:10} {mutant}", flush=True)
