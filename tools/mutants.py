@@ -48,6 +48,11 @@ class Mutant:
     code: str
     """The line as it was."""
 
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """What tools/mutants.toml knows it by."""
+        return str(self.path.relative_to(SOURCE / "causaldq")), self.code, self.after
+
     def __str__(self) -> str:
         return f"{self.path.relative_to(SOURCE)}:{self.line}: {self.before}  ->  {self.after}"
 
@@ -199,6 +204,12 @@ def verdict(mutant: Mutant, limit: float, nearest: int) -> str:
     return "untold" if useless else "survived"
 
 
+def explained() -> set[tuple[str, str, str]]:
+    """Mutants of which it is written down why they do no harm."""
+    equivalent = tomllib.loads((ROOT / "tools/mutants.toml").read_text())["equivalent"]
+    return {(row["file"], row["code"], row["after"]) for row in equivalent if row["reason"]}
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--mutants", type=int, default=200)
@@ -208,8 +219,7 @@ def main() -> int:
     parser.add_argument("--nearest", type=int, default=6, help="test files for a mutant, at most")
     parser.add_argument("--only", default="", help="a part of the path of the modules")
     given = parser.parse_args()
-    equivalent = tomllib.loads((ROOT / "tools/mutants.toml").read_text())["equivalent"]
-    known = {(row["file"], row["code"], row["after"]) for row in equivalent if row["reason"]}
+    known = explained()
     paths = [path for path in library() if given.only in str(path.relative_to(SOURCE))]
     every = [mutant for path in paths for mutant in mutants(path)]
     drawn = random.Random(given.seed).sample(every, min(given.mutants, len(every)))
@@ -220,8 +230,7 @@ def main() -> int:
     with ThreadPoolExecutor(given.processes) as pool:
         results = pool.map(lambda mutant: verdict(mutant, given.limit, given.nearest), drawn)
         for mutant, found in zip(drawn, results, strict=True):
-            file = str(mutant.path.relative_to(SOURCE / "causaldq"))
-            if found == "survived" and (file, mutant.code, mutant.after) in known:
+            if found == "survived" and mutant.key in known:
                 found = "equivalent"
             counts[found] += 1
             print(f"{found:10} {mutant}", flush=True)
