@@ -76,6 +76,8 @@ def places(node: ast.AST) -> Iterator[ast.expr]:
         if name in ("annotation", "returns", "decorator_list") or isinstance(node, ast.JoinedStr):
             continue
         for child in value if isinstance(value, list) else [value]:
+            if isinstance(child, ast.keyword) and child.arg == "strict":
+                continue  # of a zip: only ever stops what is wrong already
             if isinstance(child, ast.expr):
                 yield child
             if isinstance(child, ast.AST):

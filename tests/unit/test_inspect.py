@@ -145,6 +145,31 @@ def test_only_rows_that_are_used_need_to_be_sound(tmp_path: Path) -> None:
     assert rows.index[0] == 100
 
 
+def test_two_streams_are_the_least(tmp_path: Path) -> None:
+    two = inspect(put(tmp_path, PLANT[STREAMS[:2]]))
+    assert two.settings is not None
+    assert two.settings.streams == STREAMS[:2]
+    one = inspect(put(tmp_path, PLANT[["minute", STREAMS[0]]]))
+    assert one.settings is None
+    assert kinds(one) == [CLOCK, ("no streams", "file")]
+    done = CliRunner().invoke(app, ["inspect", str(one.path), "--write", str(tmp_path / "s.toml")])
+    assert done.exit_code == 1
+    assert "fewer than two streams" in str(done.exception)
+    assert not (tmp_path / "s.toml").exists()
+
+
+def test_cells_without_a_value_in_parquet(tmp_path: Path) -> None:
+    table = PLANT.astype({"feed_flow": "Float64", "steam_flow": object})
+    table.loc[3, "feed_flow"] = pd.NA
+    table.loc[9, "steam_flow"] = None
+    path = tmp_path / "plant.parquet"
+    table.to_parquet(path)
+    found = inspect(path)
+    assert [kind for kind, _ in kinds(found)] == ["parquet", "clock", "missing", "missing", "gaps"]
+    rows, _ = normal_rows(path, settled(found, tmp_path))
+    np.testing.assert_array_equal(rows, PLANT[STREAMS].drop(index=[3, 9]))
+
+
 def test_a_column_that_only_rises_is_asked_about(tmp_path: Path) -> None:
     path = put(tmp_path, PLANT)
     with pytest.raises(DataError, match="column 'minute': goes one way only; is it a clock"):

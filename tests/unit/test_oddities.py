@@ -37,7 +37,8 @@ def test_of_rows_with_memory_fewer_count() -> None:
 
 
 def test_what_is_too_short_does_not_drift() -> None:
-    values = np.array([0.0, 0.1] * 9 + [9.0, 9.1])
+    values = steady(20) + 9 * (np.arange(20) >= 10)
+    assert oddities.drift(values) == pytest.approx(9)
     assert oddities.drift(values[:19]) == 0
 
 
