@@ -71,8 +71,8 @@ def fit(
         "bayes_posterior"
     ),
     time: Annotated[str, typer.Option(help="column that is the time, not a stream")] = "",
-    settings: Annotated[
-        Path | None, typer.Option(help="how the file is read, written by inspect")
+    table: Annotated[
+        Path | None, typer.Option(help="TOML: how the file is read, written by inspect")
     ] = None,
     seed: Annotated[int, typer.Option(help="the same seed gives the same monitor")] = 0,
     anyway: Annotated[
@@ -88,7 +88,7 @@ def fit(
     from causaldq.tables.rows import normal_rows
     from causaldq.tables.settings import given
 
-    rows, left_out = normal_rows(file, given(settings, normal, time))
+    rows, left_out, _ = normal_rows(file, given(table, normal, time))
     monitor = Monitor.fit(rows, sensors, arl0=arl0, method=method, seed=seed)
     monitor.save(output)
     print("\n".join([monitor.summary(), *left_out]))
@@ -100,8 +100,8 @@ def watch(
     monitor: Annotated[Path, typer.Argument(help="written by fit, or by the pipeline")],
     file: Annotated[str, typer.Argument(help="CSV with a header; - for standard input")] = "-",
     time: Annotated[str, typer.Option(help="column to show as the time")] = "",
-    settings: Annotated[
-        Path | None, typer.Option(help="how the file is read, written by inspect")
+    table: Annotated[
+        Path | None, typer.Option(help="TOML: how the file is read, written by inspect")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="one JSON object a line")] = False,
     stop: Annotated[bool, typer.Option(help="end at the first alarm")] = False,
@@ -115,7 +115,7 @@ def watch(
     from causaldq.tables.rows import opened
     from causaldq.tables.settings import read_settings
 
-    form = None if settings is None else read_settings(settings)
+    form = None if table is None else read_settings(table)
     time = time or (form.time or "" if form else "")
     place = "standard input" if file == "-" else file
     alarms = 0

@@ -43,7 +43,7 @@ def test_what_can_be_told_is_told_and_the_rows_are_the_same(
     clock = [] if any(kind == "clock" for kind, _ in expected) else [CLOCK]
     assert sorted(kinds(found)) == sorted([*expected, *clock])
     assert found.rows == 400
-    rows, left_out = normal_rows(path, settled(found, tmp_path))
+    rows, left_out, _ = normal_rows(path, settled(found, tmp_path))
     assert left_out == []
     assert list(rows) == STREAMS
     np.testing.assert_array_equal(rows, PLANT[STREAMS])
@@ -62,7 +62,7 @@ def test_rows_that_lack_a_value_are_counted_and_left_out(
     spiky = expected[0][0] == "spikes"
     assert sorted(kinds(found)) == sorted([*expected, ("gaps", "normal rows"), CLOCK])
     assert f"{len(lost)} of {found.rows} " in found.findings[-1].what
-    rows, left_out = normal_rows(path, settled(found, tmp_path))
+    rows, left_out, _ = normal_rows(path, settled(found, tmp_path))
     count = f"{len(lost)} of {found.rows} normal rows lack a value and are left out"
     spikes = [f"{len(lost)} spikes in normal rows are no values"] if spiky else []
     assert left_out == [*spikes, count]
@@ -84,7 +84,7 @@ def test_what_is_odd_is_told_and_kept(
     found = inspect(path)
     clock = [] if any(kind == "clock" for kind, _ in expected) else [CLOCK]
     assert sorted(kinds(found)) == sorted([*expected, *clock])
-    rows, left_out = normal_rows(path, settled(found, tmp_path))
+    rows, left_out, _ = normal_rows(path, settled(found, tmp_path))
     assert left_out == []
     assert len(rows) == found.rows
     assert rows.shape[1] >= 8
@@ -139,7 +139,8 @@ def test_only_rows_that_are_used_need_to_be_sound(tmp_path: Path) -> None:
     path = put(tmp_path, cells("steam_flow", {**BAD, 300: "Bad", 301: 1e9})(PLANT))
     found = inspect(path, normal="101:290")
     assert kinds(found) == [CLOCK]
-    rows, left_out = normal_rows(path, TableSettings(time="minute", normal="101:290"))
+    rows, left_out, times = normal_rows(path, TableSettings(time="minute", normal="101:290"))
+    assert times == tuple(str(minute) for minute in range(100, 290))
     assert left_out == []
     np.testing.assert_array_equal(rows, PLANT[STREAMS][100:290])
     assert rows.index[0] == 100
@@ -166,7 +167,7 @@ def test_cells_without_a_value_in_parquet(tmp_path: Path) -> None:
     table.to_parquet(path)
     found = inspect(path)
     assert [kind for kind, _ in kinds(found)] == ["parquet", "clock", "missing", "missing", "gaps"]
-    rows, _ = normal_rows(path, settled(found, tmp_path))
+    rows, *_ = normal_rows(path, settled(found, tmp_path))
     np.testing.assert_array_equal(rows, PLANT[STREAMS].drop(index=[3, 9]))
 
 
@@ -209,12 +210,12 @@ def test_the_command_shows_writes_and_is_obeyed(tmp_path: Path) -> None:
     for word in ("title", "Plant [bold]4", "decimal comma", "constant", "'No Data' (1)"):
         assert word in done.stdout
     assert "900 rows, 10 columns, 8 streams; findings: 8" in done.stdout
-    fit = ["fit", str(path), "--settings", str(chosen), "--sensors", "3", "--arl0", "100"]
+    fit = ["fit", str(path), "--table", str(chosen), "--sensors", "3", "--arl0", "100"]
     done = run(app, [*fit, "--method", "greedy", "-o", str(tmp_path / "m")])
     assert done.exit_code == 0, done.output
     assert "fitted on 697 rows" in done.stdout
     assert "3 of 700 normal rows lack a value and are left out" in done.stdout
-    watch = ["watch", str(tmp_path / "m"), str(path), "--settings", str(chosen), "--json"]
+    watch = ["watch", str(tmp_path / "m"), str(path), "--table", str(chosen), "--json"]
     told = [json.loads(line) for line in run(app, watch).stdout.splitlines()[1:]]
     assert [line["time"] for line in told[:3]] == ["0", "1", "2"]
     assert len(told) == 900
@@ -250,5 +251,5 @@ def test_excel_is_read_where_openpyxl_is(tmp_path: Path) -> None:
     assert sorted({kind for kind, _ in kinds(found)}) == [
         *("excel", "gaps", "missing", "sheets", "text", "title", "units"),
     ]
-    rows, _ = normal_rows(path, settled(found, tmp_path))
+    rows, *_ = normal_rows(path, settled(found, tmp_path))
     np.testing.assert_array_equal(rows, PLANT[STREAMS].drop(index=1))

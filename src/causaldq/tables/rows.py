@@ -18,7 +18,9 @@ from causaldq.tables.reader import Table, first_unsound, read_table
 from causaldq.tables.settings import TableSettings, row_slice
 
 
-def normal_rows(path: Path, settings: TableSettings) -> tuple[pd.DataFrame, list[str]]:
+def normal_rows(
+    path: Path, settings: TableSettings
+) -> tuple[pd.DataFrame, list[str], Sequence[object] | None]:
     """Rows of normal operation as `Monitor.fit` takes them, and what was left out of them.
 
     Only cells of these rows and of the streams need to be sound. A row that lacks a value is left
@@ -38,13 +40,15 @@ def normal_rows(path: Path, settings: TableSettings) -> tuple[pd.DataFrame, list
     -------
     rows : DataFrame, shape (n, p)
     left_out : list of str
+    times : sequence, optional
+        Cells of the time column, if there is one, in all normal rows.
 
     Examples
     --------
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "plant.csv"
     >>> _ = path.write_text("flow,level\\n1,2\\nBad,3\\n2,1\\n")
-    >>> rows, left_out = normal_rows(path, TableSettings(gaps="leave_out"))
+    >>> rows, left_out, _ = normal_rows(path, TableSettings(gaps="leave_out"))
     >>> rows.shape, left_out
     ((2, 2), ['1 of 3 normal rows lack a value and are left out'])
     """
@@ -68,7 +72,8 @@ def normal_rows(path: Path, settings: TableSettings) -> tuple[pd.DataFrame, list
         notes.append(
             f"{int(lacking.sum())} of {len(rows)} normal rows lack a value and are left out"
         )
-    return rows[~lacking], notes
+    times = None if settings.time is None else table[settings.time].cells[part]
+    return rows[~lacking], notes, times
 
 
 def _streams(table: Table, settings: TableSettings) -> list[str]:
