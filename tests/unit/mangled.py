@@ -119,6 +119,15 @@ SAME: list[tuple[str, Change, list[tuple[str, str]]]] = [
     ),
     ("units", lambda _: LINES[0] + UNITS + "".join(LINES[1:]), [("units", "line 2")]),
     (
+        "units beside text",
+        lambda t: (
+            t.assign(shift="night")
+            .to_csv(index=False)
+            .replace("\n", "\n" + UNITS.replace("\n", ",\n"), 1)
+        ),
+        [("units", "line 2"), ("text column", "column 'shift'")],
+    ),
+    (
         "title, units, semicolons and commas",
         lambda t: (
             "Werk 4\n"

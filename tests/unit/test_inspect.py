@@ -148,6 +148,7 @@ def test_only_rows_that_are_used_need_to_be_sound(tmp_path: Path) -> None:
 
 def test_two_streams_are_the_least(tmp_path: Path) -> None:
     two = inspect(put(tmp_path, PLANT[STREAMS[:2]]))
+    assert kinds(two) == []
     assert two.settings is not None
     assert two.settings.streams == STREAMS[:2]
     one = inspect(put(tmp_path, PLANT[["minute", STREAMS[0]]]))
