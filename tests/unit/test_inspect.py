@@ -188,7 +188,7 @@ def test_cells_without_a_value_in_parquet(tmp_path: Path) -> None:
     table.to_parquet(path)
     found = inspect(path)
     assert [kind for kind, _ in kinds(found)] == ["parquet", "clock", "missing", "missing", "gaps"]
-    rows, *_ = normal_rows(path, settled(found, tmp_path))
+    rows = normal_rows(path, settled(found, tmp_path)).rows
     np.testing.assert_array_equal(rows, PLANT[STREAMS].drop(index=[3, 9]))
 
 
