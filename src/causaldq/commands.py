@@ -90,15 +90,8 @@ def fit(
     from causaldq.monitor import Monitor
 
     rows = _rows(file, normal, time)
-    monitor = Monitor.fit(
-        rows,
-        sensors,
-        arl0=arl0,
-        method=method,
-        model=model,
-        limit=limit,
-        seed=seed,  # type: ignore[arg-type]
-    )
+    choices: dict[str, Any] = {"model": model, "limit": limit}  # checked by fit
+    monitor = Monitor.fit(rows, sensors, arl0=arl0, method=method, seed=seed, **choices)
     monitor.save(output)
     print(monitor.summary())
     print(f"{output}: watch with  causaldq watch {output} FILE")
