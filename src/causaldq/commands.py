@@ -98,15 +98,9 @@ def fit(
 
     form = given(table, normal, time)
     found = normal_rows(file, form)
-    monitor = Monitor.fit(
-        found.rows,
-        sensors,
-        arl0=rows_in(arl0, form.time or "", found.times),
-        method=method,
-        model=model,  # type: ignore[arg-type]
-        limit=limit,  # type: ignore[arg-type]
-        seed=seed,
-    )
+    steps = rows_in(arl0, form.time or "", found.times)
+    choices: dict[str, Any] = {"model": model, "limit": limit}  # checked by fit
+    monitor = Monitor.fit(found.rows, sensors, arl0=steps, method=method, seed=seed, **choices)
     monitor.save(output)
     print("\n".join([monitor.summary(), *found.left_out]))
     print(f"{output}: watch with  causaldq watch {output} FILE")
