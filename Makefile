@@ -12,7 +12,7 @@ BIN := .venv/bin
 LATEX_PACKAGES := texlive-latex-base texlive-latex-recommended texlive-latex-extra latexmk
 SLURM_PACKAGES := slurm-wlm munge
 
-.PHONY: help environment lock latex chromium slurm reproduce test test-slurm test-wheels test-mutants test-fresh lint bench readme clean
+.PHONY: help environment lock latex chromium slurm reproduce docs test test-docs test-slurm test-wheels test-mutants test-fresh lint bench readme clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t14
@@ -58,7 +58,15 @@ lint: environment
 	$(BIN)/lint-imports
 	$(BIN)/snakefmt --check Snakefile workflow
 
-test: environment latex chromium lint  ## everything that checks the project
+docs: environment  ## the documentation, in docs/_build/html/index.html
+	@rm -rf docs/_build docs/gallery
+	$(BIN)/python -m sphinx --nitpicky --fail-on-warning --quiet docs docs/_build/html -d docs/_build/doctrees
+	@echo "Read: docs/_build/html/index.html"
+
+test-docs: docs  ## build the documentation, and check its links, names, commands and examples
+	$(BIN)/python -m pytest tests/docs
+
+test: environment latex chromium lint test-docs  ## everything that checks the project
 	$(BIN)/python -m pytest tests/unit --numprocesses 2
 	$(BIN)/python -m pytest tests/workflow --numprocesses 2 --dist loadfile
 
@@ -85,4 +93,4 @@ readme: environment  ## put the measured tables of CONFIG into the README
 
 clean:  ## remove results and caches, keep the environment and the committed results
 	git clean -fdqX results
-	rm -rf artifacts logs .snakemake .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf docs/_build docs/gallery artifacts logs .snakemake .pytest_cache .mypy_cache .ruff_cache .hypothesis

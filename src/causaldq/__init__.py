@@ -25,10 +25,14 @@ if TYPE_CHECKING:
     from causaldq.errors import CausalDQError
     from causaldq.example import example_plant
     from causaldq.limits import Limit, calibrate
+    from causaldq.live.session import Session
+    from causaldq.live.settings import WatchSettings
     from causaldq.methods.base import Method, Problem, State, Truth
     from causaldq.methods.registry import method_names
     from causaldq.models.streams import StreamModel
-    from causaldq.monitor import Monitor, NamedCause, Reading
+    from causaldq.monitor import Monitor
+    from causaldq.reading import NamedCause, Reading
+    from causaldq.sensors import SensorRules
     from causaldq.worlds.public import Shift, simulate
 
 __version__ = "0.2.0"
@@ -38,13 +42,16 @@ _HOMES = {
     "Limit": "causaldq.limits",
     "Method": "causaldq.methods.base",
     "Monitor": "causaldq.monitor",
-    "NamedCause": "causaldq.monitor",
+    "NamedCause": "causaldq.reading",
     "Problem": "causaldq.methods.base",
-    "Reading": "causaldq.monitor",
+    "Reading": "causaldq.reading",
+    "SensorRules": "causaldq.sensors",
+    "Session": "causaldq.live.session",
     "Shift": "causaldq.worlds.public",
     "State": "causaldq.methods.base",
     "StreamModel": "causaldq.models.streams",
     "Truth": "causaldq.methods.base",
+    "WatchSettings": "causaldq.live.settings",
     "calibrate": "causaldq.limits",
     "check_method": "causaldq.contract",
     "evaluate": "causaldq.comparison",
@@ -56,9 +63,9 @@ _HOMES = {
 """Where each public name lives; loaded when asked for, so that importing the package is quick."""
 
 __all__ = [  # noqa: RUF022 - in the order of use
-    "Monitor", "Reading", "NamedCause", "simulate", "Shift", "StreamModel", "calibrate", "Limit",
-    "evaluate", "check_method", "methods", "method_names", "Method", "Problem", "State", "Truth",
-    "example_plant", "CausalDQError",
+    "Monitor", "Reading", "NamedCause", "SensorRules", "Session", "WatchSettings", "simulate",
+    "Shift", "StreamModel", "calibrate", "Limit", "evaluate", "check_method", "methods",
+    "method_names", "Method", "Problem", "State", "Truth", "example_plant", "CausalDQError",
 ]  # fmt: skip
 
 

@@ -1,6 +1,5 @@
 """Commands that need no pipeline: fit a monitor to a file, and watch a plant with it."""
 
-import json
 import os
 import sys
 from collections.abc import Callable
@@ -66,10 +65,18 @@ def fit(
     normal: Annotated[
         str, typer.Option(help="rows of normal operation, as 1:700; all by default")
     ] = "",
-    arl0: Annotated[float, typer.Option(help="wanted rows to a false alarm")] = 200.0,
+    arl0: Annotated[
+        str, typer.Option(help="wanted rows to a false alarm; or '7 days', with --time")
+    ] = "200",
     method: Annotated[str, typer.Option(help="what chooses sensors and alarms")] = (
         "bayes_posterior"
     ),
+    model: Annotated[
+        str, typer.Option(help="of normal rows: auto, independent or state_space")
+    ] = "auto",
+    limit: Annotated[
+        str, typer.Option(help="how it is set: auto, bound, simulated or cross_fitted")
+    ] = "auto",
     time: Annotated[str, typer.Option(help="column that is the time, not a stream")] = "",
     settings: Annotated[
         Path | None, typer.Option(help="how the file is read, written by inspect")
@@ -85,50 +92,80 @@ def fit(
     written all the same, and says so.
     """
     from causaldq.monitor import Monitor
+    from causaldq.spacing import rows_in
     from causaldq.tables.rows import normal_rows
     from causaldq.tables.settings import given
 
-    rows, left_out = normal_rows(file, given(settings, normal, time))
-    monitor = Monitor.fit(rows, sensors, arl0=arl0, method=method, seed=seed)
+    form = given(settings, normal, time)
+    found = normal_rows(file, form)
+    monitor = Monitor.fit(
+        found.rows,
+        sensors,
+        arl0=rows_in(arl0, form.time or "", found.times),
+        method=method,
+        model=model,  # type: ignore[arg-type]
+        limit=limit,  # type: ignore[arg-type]
+        seed=seed,
+    )
     monitor.save(output)
-    print("\n".join([monitor.summary(), *left_out]))
+    print("\n".join([monitor.summary(), *found.left_out]))
     print(f"{output}: watch with  causaldq watch {output} FILE")
     raise SystemExit(FALLS_SHORT if monitor.falls_short and not anyway else 0)
 
 
 def watch(
     monitor: Annotated[Path, typer.Argument(help="written by fit, or by the pipeline")],
-    file: Annotated[str, typer.Argument(help="CSV with a header; - for standard input")] = "-",
-    time: Annotated[str, typer.Option(help="column to show as the time")] = "",
+    file: Annotated[
+        str, typer.Argument(help="CSV with a header, a folder of them, or - for standard input")
+    ] = "-",
+    time: Annotated[str, typer.Option(help="column that is the time")] = "",
     settings: Annotated[
         Path | None, typer.Option(help="how the file is read, written by inspect")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="one JSON object a line")] = False,
     stop: Annotated[bool, typer.Option(help="end at the first alarm")] = False,
+    follow: Annotated[bool, typer.Option(help="wait for more rows at the end")] = False,
+    rules: Annotated[
+        Path | None, typer.Option(help="TOML: sensors, what follows an alarm, who is told")
+    ] = None,
+    state: Annotated[
+        Path | None, typer.Option(help="file to save to, and to resume from if it exists")
+    ] = None,
+    save_every: Annotated[int, typer.Option(min=1, help="rows between two saves")] = 1,
+    output: Annotated[
+        Path | None, typer.Option(help="write records here instead of standard output")
+    ] = None,
+    alarms: Annotated[Path | None, typer.Option(help="alarm log to write, JSON lines")] = None,
+    control: Annotated[
+        Path | None, typer.Option(help="file that commands are appended to while it runs")
+    ] = None,
+    page: Annotated[int | None, typer.Option(help="port of a live page; 0 for any")] = None,
+    host: Annotated[str, typer.Option(help="address that the page is served at")] = "127.0.0.1",
 ) -> None:
     """Watch a plant: which sensors to read next, the statistic, the alarm, the suspects.
 
-    Ends with status 3 if there was an alarm.
+    Ends with status 3 if there was an alarm. Commands by --control: reset, acknowledge, without
+    TAG, with TAG, maintenance on, maintenance off. The page takes them, too, from whoever knows
+    the token that the environment variable CAUSALDQ_TOKEN holds, and from nobody if there is none.
     """
-    from causaldq import watch as rows
-    from causaldq.monitor import Monitor
-    from causaldq.tables.rows import opened
-    from causaldq.tables.settings import read_settings
+    from causaldq.live.watch import Options, watch_plant
 
-    form = None if settings is None else read_settings(settings)
-    time = time or (form.time or "" if form else "")
-    place = "standard input" if file == "-" else file
-    alarms = 0
-    loaded = Monitor.load(monitor)
-    if loaded.falls_short:
-        print(loaded.summary().splitlines()[0], file=sys.stderr)
-    first = loaded.next
-    print(json.dumps({"next": first}) if as_json else f"first: {' '.join(first)}", flush=True)
-    with opened(file, form) as lines:
-        for reading in rows.watch(loaded, lines, place, time or None):
-            shown = json.dumps(rows.as_json(reading)) if as_json else rows.as_text(reading)
-            print(shown, flush=True)
-            alarms += reading.alarm
-            if reading.alarm and stop:
-                break
-    raise SystemExit(ALARMED if alarms else 0)
+    wanted = Options(
+        monitor=monitor,
+        rows=file,
+        time=time or None,
+        settings=settings,
+        rules=rules,
+        as_json=as_json,
+        stop=stop,
+        follow=follow,
+        state=state,
+        save_every=save_every,
+        output=output,
+        alarms=alarms,
+        control=control,
+        page=page,
+        host=host,
+        token=os.environ.get("CAUSALDQ_TOKEN", ""),
+    )
+    raise SystemExit(ALARMED if watch_plant(wanted, sys.stdin.buffer) else 0)

@@ -103,7 +103,7 @@ def evaluate(
         raise ConfigError(f"limit is {limit!r}; give 'simulated' or 'bound'")
     problem = Problem(streams.covariance, sensors, graphs=true_graph(streams))
     values = streams.in_control(replications, before + horizon, generator(seed, "values"))
-    means = [shift.means(streams, replications, generator(seed, "shifts")) for shift in shifts]
+    changes = [shift.change(streams, replications, generator(seed, "shifts")) for shift in shifts]
     rows = []
     with Reporter("evaluate", len(named), "method", lines=False) as reporter:
         for name, method in named.items():
@@ -114,8 +114,8 @@ def evaluate(
                 else _bounded(made, streams, arl0, paths, seed)
             )
             rng = generator(seed, "evaluate")
-            nobody = [None for _ in means]
-            outcomes = delays(made, values, before, means, nobody, alarm.value, rng)
+            nobody = [None for _ in changes]
+            outcomes = delays(made, values, before, changes, nobody, alarm.value, rng)
             for shift, outcome in zip(shifts, outcomes, strict=True):
                 counted = np.where(outcome.false_alarm, np.nan, outcome.delay)[None]
                 found = estimate(counted, confidence, horizon)

@@ -149,7 +149,7 @@ def holm(p_values: list[float], level: float) -> list[bool]:
 
 
 def among_best(delays: dict[str, Floats], level: float) -> set[str]:
-    """Methods whose delay is the shortest or cannot be told from it.
+    """Methods whose delay is the shortest or within noise of it.
 
     The shortest mean is picked by the same data that judge it, so Holm's procedure runs over
     all pairs: equal methods are then all among the best, but for a chance of `level`.

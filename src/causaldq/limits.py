@@ -91,7 +91,7 @@ def calibrate(
     >>> 15 < limit.reached.value < 27
     True
     """
-    _check_arl0(arl0)
+    check_arl0(arl0)
     if paths < 10 or horizon < 1:
         raise ConfigError(f"{paths} paths of {horizon} run lengths: give at least 10, of 1 or more")
     made = resolved(method, Problem(streams.covariance, sensors, graphs=true_graph(streams)))
@@ -111,7 +111,7 @@ def true_graph(streams: StreamModel) -> Bools | None:
     return (streams.effects != 0)[None] if streams.effects.any() else None
 
 
-def _check_arl0(arl0: float) -> None:
+def check_arl0(arl0: float) -> None:
     if not (np.isfinite(arl0) and arl0 > 1):
         raise ConfigError(f"arl0 is {arl0}; give the wanted steps to a false alarm, more than 1")
 
@@ -154,7 +154,7 @@ def cross_fitted_limit(
     method fitted on all others, in blocks that keep the rows' memory, and the limit is set on all
     parts together. What it reaches is measured part by part, at the limit that the other parts set.
     """
-    _check_arl0(arl0)
+    check_arl0(arl0)
     least = folds * max(10, 2 * block)
     if len(rows) < least:
         raise DataError(
@@ -227,13 +227,7 @@ def _stop_paths_above(folds: list[_Fold], steps: int, arl0: float) -> None:
 
 
 def _reached_by_others(folds: list[_Fold], arl0: float, rows: int) -> RunLength:
-    """Run length of each part at the limit of the others, over all parts.
-
-    The interval is that of a rate of alarms known from as many steps as there are rows: blocks of
-    the same rows, drawn again and again, add nothing to it.
-    """
-    from scipy.special import chdtri
-
+    """Run length of each part at the limit of the others, over all parts."""
     lengths, censored = [], []
     for left_out, fold in enumerate(folds):
         others = [other.seen for number, other in enumerate(folds) if number != left_out]
@@ -241,7 +235,17 @@ def _reached_by_others(folds: list[_Fold], arl0: float, rows: int) -> RunLength:
         length, without = run_lengths(fold.seen, limit)
         lengths.append(length)
         censored.append(without)
-    value = average_run_length(np.concatenate(lengths), np.concatenate(censored))
+    return known_from(rows, average_run_length(np.concatenate(lengths), np.concatenate(censored)))
+
+
+def known_from(rows: int, value: float) -> RunLength:
+    """A run length that recorded rows gave, with its interval.
+
+    The interval is that of a rate of alarms known from as many steps as there are rows: blocks of
+    the same rows, drawn again and again, or watched by several sensors, add nothing to it.
+    """
+    from scipy.special import chdtri
+
     alarms = rows / value
     tail = (1.0 - CONFIDENCE) / 2
     low = float(2 * rows / chdtri(2 * alarms + 2, tail))

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from causaldq.errors import ConfigError
+from causaldq.methods.any_shift import AnyShift, AnyShiftState
 from causaldq.methods.base import Method, State
 from causaldq.methods.bayes_posterior import BayesPosterior, BayesState
 from causaldq.methods.causal_sr import CausalSr, CausalSrState
@@ -31,6 +32,8 @@ def suspicion(method: Method[Any], state: State) -> Floats:
     if isinstance(method, CausalSr) and isinstance(state, CausalSrState):
         return method.cause_posterior(state)
     if isinstance(method, BayesPosterior) and isinstance(state, BayesState):
+        return method.posterior(state)
+    if isinstance(method, AnyShift) and isinstance(state, AnyShiftState):
         return method.posterior(state)
     if isinstance(state, LocalState):
         return state.contributions

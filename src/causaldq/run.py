@@ -10,6 +10,7 @@ import numpy as np
 from causaldq.calibration import limit_at_most, limit_for
 from causaldq.methods.base import Method, State, Truth
 from causaldq.types import Bools, Floats, Ints
+from causaldq.worlds.changes import Change, stacked
 
 S = TypeVar("S", bound=State)
 
@@ -100,23 +101,23 @@ def delays(
     method: Method[S],
     paths: Floats,
     change: int,
-    means: list[Floats],
+    changes: Sequence[Floats | Change],
     truths: Sequence[Truth | None],
     limit: float,
     rng: np.random.Generator,
     *,
     restart: bool = False,
 ) -> list[Delays]:
-    """Monitor the same paths (n, steps, p) under several shifted means (n, p).
+    """Monitor the same paths (n, steps, p) under several changes, or shifted means (n, p).
 
     Until the change all alternatives share one past, so it is run once unless the truths
     differ. A replication is dropped once it has alarmed; with `restart` it begins anew after
     an alarm before the change.
     """
     n, steps, _ = paths.shape
-    groups = len(means)
+    groups = len(changes)
     replication = np.tile(np.arange(n), groups)
-    shift = np.concatenate(means)
+    after = stacked([c if isinstance(c, Change) else Change(c) for c in changes])
     false_alarm = np.zeros(n * groups, dtype=bool)
     alarm_at = np.full(n * groups, -1)
 
@@ -140,7 +141,7 @@ def delays(
     for t in range(change, steps):
         if len(running) == 0:
             break
-        values = paths[replication[running], t] + shift[running]
+        values = after.values(paths[replication[running], t], running, t - change + 1)
         state, _, value = step(method, state, values, rng)
         over = value > limit
         alarm_at[running[over]] = t - change + 1

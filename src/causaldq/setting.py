@@ -8,6 +8,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 Protocol = Literal["paper", "fair"]
 Case = Literal["case_a", "case_b"]
 Places = Literal["first", "random"]
+Moved = Literal["mean", "deviation"]
 GraphQualities = Literal["estimated", "no_edges", "low", "ground_truth"]
 Share = Annotated[float, Field(gt=0, lt=1)]
 Positive = Annotated[float, Field(gt=0)]

@@ -75,7 +75,7 @@ def marginal(seen: Floats, variance: float) -> float:
 def begun(method: BayesPosterior, steps: int) -> dict[int, int]:
     """The time at which each candidate began last, from the first `steps` steps."""
     times = np.arange(steps)
-    return {int(slot): int(t) for t, slot in zip(times, method._begins(times), strict=True)}
+    return {int(slot): int(t) for t, slot in zip(times, method.times.begins(times), strict=True)}
 
 
 def test_old_change_times_thin_out() -> None:
@@ -142,7 +142,7 @@ def test_a_posterior_of_eight_in_ten_is_right_eight_times_in_ten() -> None:
     for _ in range(steps):
         state, _, _ = step(method, state, rng.normal(size=(n, p)) + shifted * size, rng)
     # Only the candidate that began with the change.
-    first = method._begins(np.zeros(1, dtype=np.int64))[0]
+    first = method.times.begins(np.zeros(1, dtype=np.int64))[0]
     alone = np.full_like(state.total, -np.inf)
     alone[:, first] = 100.0
     posterior = method.posterior(replace(state, total=alone))

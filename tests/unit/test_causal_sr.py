@@ -412,3 +412,15 @@ def test_settings_are_checked() -> None:
     for wrong in ({"deltas": []}, {"deltas": [0.0]}, {"graph_free": 1.0}, {"prune": -0.1}):
         with pytest.raises(ValueError, match=next(iter(wrong))):
             sr_settings(**wrong)
+
+
+@pytest.mark.parametrize("p", [3, 7, 11])
+@pytest.mark.parametrize("kind", [CausalSr, *CONTROLS])
+def test_before_any_reading_there_is_no_evidence_and_no_nan(kind: type[CausalSr], p: int) -> None:
+    """The sum over 1 + R may come out a rounding below one; its logarithm is not that of R."""
+    method = kind(a_problem(p, 2, 3), sr_settings(graph_free=0.2))
+    state = method.start(2, None, np.random.default_rng(0))
+    found = method.statistic(state)
+    assert not np.isnan(found).any()
+    assert (found < -30).all()
+    np.testing.assert_allclose(method.cause_posterior(state).sum(axis=1), 1.0)

@@ -1,5 +1,6 @@
 """Competitors that use the covariance or a modern index, against slow versions from their text."""
 
+from itertools import product
 from math import exp, log, sqrt
 
 import numpy as np
@@ -135,6 +136,40 @@ def test_bsscd_is_exact_where_streams_are_independent() -> None:
         assert 1 / (1 + exp(-state.logit[0, i])) == pytest.approx(chance, rel=1e-7)
         expected += log((1 - share + share * over_slab(2)) / evidence)
     assert method.statistic(state)[0] == pytest.approx(expected, rel=1e-6)
+
+
+def exact_log_factor(
+    h: np.ndarray, j: np.ndarray, chance: np.ndarray, mean: np.ndarray, variance: np.ndarray
+) -> float:
+    """The mean of exp(h'a - a'Ja/2) over spike and slab: a normal integral for each set shifted."""
+    total = 0.0
+    for shifted in product((False, True), repeat=len(h)):
+        on = np.array(shifted)
+        weight = float(np.where(on, chance, 1 - chance).prod())
+        precision = np.diag(1 / variance[on]) + j[np.ix_(on, on)]
+        pull = mean[on] / variance[on] + h[on]
+        exponent = pull @ np.linalg.solve(precision, pull) - (mean[on] ** 2 / variance[on]).sum()
+        scale = np.linalg.det(precision) * variance[on].prod()
+        total += weight * exp(exponent / 2) / sqrt(scale)
+    return log(total)
+
+
+@pytest.mark.parametrize("correlation", [0.2, -0.3, 0.8])
+def test_what_bsscd_leaves_out_of_the_bayes_factor_is_little(correlation: float) -> None:
+    p = 4
+    covariance = np.full((p, p), correlation) + (1 - correlation) * np.eye(p)
+    method, rng = made("bsscd", a_problem(covariance, 3)), np.random.default_rng(0)
+    paths = paths_of(covariance, 1, 40, 7)
+    state, furthest = method.start(1, None, rng), 0.0
+    for t in range(paths.shape[1]):
+        state, _, value = step(method, state, paths[:, t], rng)
+        known, j = state.evidence.known, np.zeros((p, p))
+        j[np.ix_(known, known)] = state.evidence.j[0]
+        chance = 1 / (1 + np.exp(-state.logit[0]))
+        exact = exact_log_factor(state.evidence.h[0], j, chance, state.mean[0], state.variance[0])
+        furthest = max(furthest, abs(exact))
+        assert value[0] == pytest.approx(exact, abs=0.5)
+    assert furthest > 30
 
 
 # --- CDS -------------------------------------------------------------------------------

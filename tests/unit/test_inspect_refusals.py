@@ -112,7 +112,7 @@ def test_random_bytes_are_a_table_or_one_line(tmp_path: Path, made: bytes) -> No
         assert len(f"{finding.where}{finding.what}{finding.done}".splitlines()) == 1
     if found.settings is not None:
         chosen = settled(found, tmp_path)
-        rows, _ = normal_rows(path, chosen)
+        rows = normal_rows(path, chosen).rows
         assert np.isfinite(rows.to_numpy(float)).all()
         assert list(rows) == chosen.streams
 

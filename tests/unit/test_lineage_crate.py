@@ -13,7 +13,7 @@ from causaldq.errors import DataError
 from causaldq.pipeline import code
 from causaldq.pipeline.lineage import commands, verify
 from causaldq.pipeline.lineage.crate import make_crate
-from causaldq.pipeline.lineage.crate_graph import Packed
+from causaldq.pipeline.lineage.crate_entities import Packed
 from causaldq.pipeline.lineage.manifest import write_manifest
 from causaldq.pipeline.lineage.records import RecordStore, write_record
 from causaldq.pipeline.lineage.repository import told

@@ -306,7 +306,7 @@ def test_more_sensors_than_streams_are_refused_by_name(tmp_path: Path) -> None:
     prepared(PrepareJob(seed=1, source="x", wanted=wanted), path, tmp_path)
     job = InjectJob(
         seed=1, scenario="plant", m=5, k=2, protocols=["fair"], places="random", cases=["case_a"],
-        propagate=False, replications=3, in_control_steps=4, horizon=4,
+        propagate=False, together=False, replications=3, in_control_steps=4, horizon=4,
     )  # fmt: skip
     with pytest.raises(DataError, match=r"scenarios\.plant\.m: 5 .* p = 4 streams"):
         inject.run(job, streams=tmp_path / "s.npz", output=tmp_path / "i.npz")

@@ -21,9 +21,11 @@ HOMES = sorted(
     {
         *(causaldq._HOMES[name] or f"causaldq.{name}" for name in causaldq.__all__),
         "causaldq",
-        "causaldq.watch",
         *(f"causaldq.tables.{name}" for name in ("findings", "inspection", "reader", "rows")),
         "causaldq.tables.settings",
+        "causaldq.live.session",
+        "causaldq.sensors",
+        "causaldq.spacing",
     }
 )
 

@@ -18,7 +18,6 @@ from causaldq.errors import CausalDQError, CheckpointError
 from causaldq.files import sha256
 from causaldq.learn.checkpoint import (
     Checkpoint,
-    facts_path,
     load_checkpoint,
     save_checkpoint,
 )
@@ -26,6 +25,7 @@ from causaldq.learn.environment import Environment
 from causaldq.learn.learner import q_network
 from causaldq.learn.settings import TrainingSettings
 from causaldq.learn.train import Trained, train
+from causaldq.learn.weights import facts_path
 from causaldq.models.streams import StreamModel
 from causaldq.worlds.simulation import SimulationSource, simulate
 

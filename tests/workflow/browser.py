@@ -1,5 +1,6 @@
 """Headless Chromium, driven through a pair of pipes: no port, no driver, no package."""
 
+import base64
 import json
 import os
 import shutil
@@ -17,6 +18,7 @@ from typing import Any
 CHROMIUM = shutil.which("chromium")
 PATIENCE = 60.0
 """Seconds that a page may take."""
+KEYS = {"Tab": 9, "Enter": 13}
 LOCAL = ("file:", "data:", "blob:", "about:", "devtools:", "chrome:")
 
 
@@ -45,6 +47,18 @@ class Page:
         if "exceptionDetails" in answer:
             raise BrowserError(f"{expression}: {answer['exceptionDetails']}")
         return answer["result"].get("value")
+
+    def picture(self, file: Path) -> None:
+        """The whole page as a PNG."""
+        options = {"format": "png", "captureBeyondViewport": True}
+        shot = self.browser.call("Page.captureScreenshot", options, self)
+        file.write_bytes(base64.b64decode(shot["data"]))
+
+    def press(self, key: str) -> None:
+        """A key, as a person presses it."""
+        for kind in ("keyDown", "keyUp"):
+            event = {"type": kind, "key": key, "code": key, "windowsVirtualKeyCode": KEYS[key]}
+            self.browser.call("Input.dispatchKeyEvent", event, self)
 
     def noted(self, method: str, event: dict[str, Any]) -> None:
         if method == "Page.loadEventFired":
@@ -107,15 +121,16 @@ class Browser:
             elif message.get("sessionId") in self.pages:
                 self.pages[message["sessionId"]].noted(message["method"], message["params"])
 
-    def open(self, file: Path) -> Page:
-        """Open a file in a page of its own and wait until it has loaded."""
+    def open(self, file: Path | str) -> Page:
+        """Open a file, or an address, in a page of its own and wait until it has loaded."""
         target = self.call("Target.createTarget", {"url": "about:blank"})["targetId"]
         attached = self.call("Target.attachToTarget", {"targetId": target, "flatten": True})
         page = self.pages.setdefault(attached["sessionId"], Page(self, str(attached["sessionId"])))
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.call(f"{domain}.enable", page=page)
         page.loaded = False
-        answer = self.call("Page.navigate", {"url": file.resolve().as_uri()}, page)
+        address = file if isinstance(file, str) else file.resolve().as_uri()
+        answer = self.call("Page.navigate", {"url": address}, page)
         if "errorText" in answer:
             raise BrowserError(f"{file}: {answer['errorText']}")
         deadline = time.monotonic() + PATIENCE
@@ -138,7 +153,7 @@ def chromium() -> Iterator[Browser]:
         options = [
             *("--headless", "--remote-debugging-pipe", f"--user-data-dir={folder}"),
             *("--disable-gpu", "--disable-dev-shm-usage", "--no-first-run"),
-            *("--host-resolver-rules=MAP * ~NOTFOUND", "--window-size=1200,900"),
+            *("--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1", "--window-size=1200,900"),
             # Root has no sandbox, and the pages are our own.
             *(["--no-sandbox"] if os.getuid() == 0 else []),
         ]

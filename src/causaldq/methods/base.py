@@ -9,7 +9,7 @@ once, and rows can be dropped (a run has alarmed) or repeated (one past, many fu
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, ClassVar, Generic, Literal, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +19,9 @@ from causaldq.errors import ConfigError
 from causaldq.setting import Settings
 from causaldq.statistic import StatisticSettings
 from causaldq.types import Bools, Floats, Ints
+
+if TYPE_CHECKING:
+    from causaldq.models.state_space import StateSpace
 
 GraphNeed = Literal["estimated", "known", "none"]
 
@@ -41,6 +44,8 @@ class Problem:
     statistic: StatisticSettings = field(default_factory=StatisticSettings)
     graphs: Bools | None = None
     """(g, p, p), equally likely acyclic causal graphs; entry [i, j] says that i causes j."""
+    dynamics: "StateSpace | None" = None
+    """How rows follow from rows before, for methods that use it; None where they do not."""
 
     def __post_init__(self) -> None:
         shape = np.shape(self.covariance)
@@ -57,6 +62,7 @@ class Problem:
 
     @property
     def p(self) -> int:
+        """Streams."""
         return len(self.covariance)
 
 
@@ -77,6 +83,7 @@ class Truth:
     """(n, p), their mean after the change."""
 
     def take(self, rows: npt.NDArray[np.generic]) -> "Truth":
+        """Keep, drop or repeat replications."""
         return Truth(self.shifted[rows], self.mean[rows])
 
 
@@ -170,6 +177,16 @@ class Method(ABC, Generic[S]):
     graph: ClassVar[GraphNeed] = "none"
     """What `Problem.graphs` should hold for it."""
 
+    kinds_of_change: ClassVar[tuple[str, ...]] = ()
+    """What `kinds` tells apart; empty if the method tells only where, not how."""
+
+    uses_dynamics: ClassVar[bool] = False
+    """True if the method makes use of `Problem.dynamics`."""
+
+    sums_likelihood_ratios: ClassVar[bool] = False
+    """True if exp(statistic) is a Shiryaev-Roberts sum: n on average after n steps in control,
+    so that the limit log ARL0 keeps the run length ARL0 without calibration."""
+
     publishes_run_length: ClassVar[bool] = False
     """True if the method's own publication sets its limit by simulation to a run length."""
 
@@ -211,6 +228,10 @@ class Method(ABC, Generic[S]):
     def contributions(self, state: S) -> Floats:
         """How strongly each stream speaks for a shift (n, p), for the report of an alarm."""
         raise NotImplementedError(f"{type(self).__name__} does not tell streams apart")
+
+    def kinds(self, state: S) -> Floats:
+        """Probability (n, p, kinds) that each stream changed in each way of `kinds_of_change`."""
+        raise NotImplementedError(f"{type(self).__name__} does not tell kinds of change apart")
 
     def published_limit(
         self, in_control: Callable[[], Floats], settings: CalibrationSettings

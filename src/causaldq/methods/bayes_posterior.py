@@ -24,6 +24,7 @@ import numpy as np
 from pydantic import Field
 
 from causaldq.methods.base import Method, Problem, State, Truth
+from causaldq.methods.change_times import ChangeTimes, log_sum, mixed, over_times, shifted
 from causaldq.methods.information import TIE, most_informative
 from causaldq.setting import Count, Positive, Settings
 from causaldq.statistic import inverse_positive
@@ -79,9 +80,8 @@ class BayesPosterior(Method[BayesState]):
         self.covariance: Floats = problem.covariance + ridge
         self.share = min(self.settings.most_shifted, problem.m / problem.p)
         self.variances: Floats = np.array(self.settings.variances)
-        levels = np.repeat(np.arange(self.settings.levels), self.settings.kept)
-        self.log_span: Floats = levels * np.log(2.0)
-        """How many change times each candidate stands for."""
+        self.times = ChangeTimes(self.settings.levels, self.settings.kept)
+        self.log_span: Floats = self.times.log_span
         _, worth = self._belief(np.zeros(1), np.zeros(1))
         self.worth_unread = float(worth[0])
 
@@ -108,7 +108,7 @@ class BayesPosterior(Method[BayesState]):
     ) -> BayesState:
         n, c, p = state.score.shape
         rows = np.arange(n)
-        begins = self._begins(state.time)
+        begins = self.times.begins(state.time)
         score, information, log_ratio, worth, total = (
             part.copy()
             for part in (
@@ -140,9 +140,7 @@ class BayesPosterior(Method[BayesState]):
         return BayesState(state.time + 1, score, information, log_ratio, worth, total, unread)
 
     def statistic(self, state: BayesState) -> Floats:
-        log_weights = state.total + self.log_span
-        largest = log_weights.max(axis=1)
-        return np.asarray(largest + np.log(np.exp(log_weights - largest[:, None]).sum(axis=1)))
+        return log_sum(state.total + self.log_span)
 
     def log_evidence(self, state: BayesState) -> Floats:
         """log(1 + exp(statistic)), (n,); zero before anything is read."""
@@ -165,22 +163,7 @@ class BayesPosterior(Method[BayesState]):
 
     def over_times(self, state: BayesState, values: Floats, now: float) -> Floats:
         """Mean over the candidates of values (n, c, p), and of `now` for a change at this step."""
-        log_weights = state.total + self.log_span
-        largest = np.maximum(log_weights.max(axis=1, keepdims=True), 0.0)
-        weights, just_now = np.exp(log_weights - largest), np.exp(-largest)
-        mean = np.einsum("nc,ncp->np", weights, values) + just_now * now
-        return np.asarray(mean / (weights.sum(axis=1, keepdims=True) + just_now))
-
-    def _begins(self, time: Ints) -> Ints:
-        """Which candidate (n,) gives way to a change at this step.
-
-        A time divisible by 2^l, and by no higher power, is kept while it is among the latest
-        of its level l; the first step and powers beyond belong to the highest.
-        """
-        levels, kept = self.settings.levels, self.settings.kept
-        lowest = np.where(time > 0, time & -time, 1 << (levels - 1))
-        level = np.minimum(np.frexp(lowest)[1] - 1, levels - 1)
-        return np.asarray(level * kept + (time >> (level + 1)) % kept)
+        return over_times(state.total + self.log_span, values, now)
 
     def _belief(self, score: Floats, information: Floats) -> tuple[Floats, Floats]:
         """log LR, and the probability of a shift times its expected size."""
@@ -204,15 +187,7 @@ class BayesPosterior(Method[BayesState]):
         return log_ratio, self._shifted(log_ratio) * np.sqrt(square)
 
     def _shifted(self, log_ratio: Floats) -> Floats:
-        """q LR / (1 - q + q LR)."""
-        shifted: Floats = log_ratio + np.log(self.share / (1.0 - self.share))
-        shifted /= 2
-        np.tanh(shifted, out=shifted)
-        shifted *= 0.5
-        shifted += 0.5
-        return shifted
+        return shifted(log_ratio, self.share)
 
     def _mixed(self, log_ratio: Floats) -> Floats:
-        """log(1 - q + q LR)."""
-        mixed: Floats = np.logaddexp(np.log1p(-self.share), np.log(self.share) + log_ratio)
-        return mixed
+        return mixed(log_ratio, self.share)

@@ -39,7 +39,7 @@ class CmabState(State):
 
 
 class Cmab(Method[CmabState]):
-    """Ranks streams by |mu_i| + sqrt(gamma_n V_ii); alarms on mu' V^-1 mu."""
+    """Ranks streams by ``|mu_i| + sqrt(gamma_n V_ii)``; alarms on mu' V^-1 mu."""
 
     options: ClassVar[type[Settings]] = CmabSettings
 

@@ -32,8 +32,9 @@ def picked_in_order(
 ) -> Ints:
     """Streams (n, m) picked one after the other to raise sum_r w_r s_r[Z]' S_Z^-1 s_r[Z].
 
-    The weights (n, h) are those of shifts with signatures (h, p); without signatures, shift r
-    is that of stream r alone. A stream j adds A_j / C_j: C_j is its variance given those
+    The covariance S is (p, p), or (n, p, p) with one for each row. The weights (n, h) are those
+    of shifts with signatures (h, p); without signatures, shift r is that of stream r alone. A
+    stream j adds A_j / C_j: C_j is its variance given those
     picked, A_j the weighted square of what it shows of the signatures beyond them. Both
     shrink with the streams z that a round picks. With L L' their conditional covariance,
     c = L^-1 times the conditional covariances with all streams, and b = L^-1 times the rows z
@@ -43,15 +44,16 @@ def picked_in_order(
 
     are of low rank, so only diagonals and picked rows are kept: O(m p (m + h)).
     """
-    n, p = len(weights), len(covariance)
+    n, p = len(weights), covariance.shape[-1]
     if m == p:
         return np.tile(np.arange(p), (n, 1))
     rows = np.arange(n)[:, None]
     if signatures is not None and not (carries := weights.any(axis=0)).all():
         weights, signatures = weights[:, carries], signatures[carries]
     shown: Floats = weights.copy() if signatures is None else weights @ signatures**2
-    variance = np.tile(np.diag(covariance), (n, 1))
-    least = TIE * np.diag(covariance)
+    covariance = np.broadcast_to(covariance, (n, p, p))
+    variance = np.diagonal(covariance, axis1=1, axis2=2).copy()
+    least = TIE * variance
     kept = np.empty((n, 2, m, p))  # c and f of the rounds so far
     covariances, products = kept[:, 0], kept[:, 1]
     picked = np.empty((n, m), dtype=np.int64)
@@ -69,12 +71,12 @@ def picked_in_order(
         at_z = kept[rows, :, :k, z]
         known = at_z.reshape(n, 2 * z.shape[1], k) @ covariances[:, :k]
         known = known.reshape(n, z.shape[1], 2, p)
-        c = covariance[z]
+        c = covariance[rows, z]
         c -= known[:, :, 0]
         b = _products(weights, signatures, z)
         b -= known[:, :, 1]
         b -= at_z[:, :, 0] @ products[:, :k]
-        inverse = _inverse_factor(_columns(c, z), least[z])
+        inverse = _inverse_factor(_columns(c, z), least[rows, z])
         times = np.multiply if size == 1 else np.matmul  # numbers, or matrices
         c, f = times(inverse, c), times(inverse, b)
         f -= times(times(_columns(f, z), inverse.swapaxes(1, 2)) / 2, c)

@@ -21,6 +21,8 @@ NAMES = (
     "eps_glr",
     "tssrp_cov",
     "bayes_posterior",
+    "innovation_filter",
+    "any_shift",
     "causal_dq_eq",
     "non_causal_eq",
     "causal_sr",

@@ -31,6 +31,22 @@ class Records:
 
 
 @dataclass(frozen=True)
+class Law:
+    """Where simulated values come from, if not from the normal law of the known covariance."""
+
+    own: Floats
+    """(p,), standard deviation of each stream's own term; the true effects add the rest."""
+    tails: float
+    """Degrees of freedom of Student's t, scaled to variance one, for own terms; inf: normal."""
+
+    def draw(self, shape: tuple[int, ...], rng: np.random.Generator) -> Floats:
+        """Own terms of variance one."""
+        if np.isinf(self.tails):
+            return np.asarray(rng.standard_normal(shape), np.float64)
+        return np.asarray(rng.standard_t(self.tails, shape) * np.sqrt(1 - 2 / self.tails))
+
+
+@dataclass(frozen=True)
 class StreamModel:
     """In-control streams: recorded rows, their covariance and, if known, the true graph.
 
@@ -52,14 +68,21 @@ class StreamModel:
     """(p, p), true direct effects; entry [i, j] is that of i on j. Zero where unknown."""
     records: Records | None = None
     """There is no model to draw from: the rows are measurements, with whatever memory they have."""
+    law: Law | None = None
+    """Where values come from, if the covariance is only an estimate or the tails are heavy."""
 
     @property
     def p(self) -> int:
+        """Streams."""
         return len(self.names)
 
     def total_effects(self) -> Floats:
         """(p, p); entry [i, j] is how far j moves when the own term of i moves by one."""
         return np.asarray(np.linalg.inv(np.eye(self.p) - self.effects), np.float64)
+
+    def _mixing(self, law: Law) -> Floats:
+        """(p, p); entry [i, j] is how far one deviation of the own term of i moves j."""
+        return law.own[:, None] * self.total_effects()
 
     def in_control(
         self,
@@ -75,6 +98,8 @@ class StreamModel:
         From the model; or from recorded rows, on request those held out: one by one as the
         paper draws them, or in blocks, which keep the autocorrelation that limits depend on.
         """
+        if self.law is not None:
+            return self.law.draw((n, steps, self.p), rng) @ self._mixing(self.law)
         if self.records is None:
             factor = np.linalg.cholesky(self.covariance)
             return np.asarray(rng.standard_normal((n, steps, self.p)) @ factor.T, np.float64)
@@ -103,6 +128,8 @@ class StreamModel:
         if self.records is not None:
             kept = {f.name: np.asarray(getattr(self.records, f.name)) for f in fields(Records)}
             arrays |= {f"records.{name}": array for name, array in kept.items()}
+        if self.law is not None:
+            arrays |= {"law.own": self.law.own, "law.tails": np.asarray(self.law.tails)}
         write_arrays(path, arrays)
 
     @classmethod
@@ -115,6 +142,9 @@ class StreamModel:
         }
         if kept and set(kept) != {f.name for f in fields(Records)}:
             raise DataError(f"{path} holds other arrays than streams have; make it again")
+        law = None
+        if "law.own" in arrays:
+            law = Law(arrays["law.own"], float(arrays["law.tails"]))
         try:
             return cls(
                 names=tuple(str(name) for name in arrays["names"]),
@@ -122,6 +152,7 @@ class StreamModel:
                 covariance=arrays["covariance"],
                 effects=arrays["effects"],
                 records=Records(window=int(kept.pop("window")), **kept) if kept else None,
+                law=law,
             )
         except (TypeError, ValueError):
             raise DataError(f"{path}: names or window are none; make it again") from None

@@ -13,7 +13,7 @@ from causaldq.discovery.settings import DiscoverySettings, UncertaintySettings
 from causaldq.learn.equivariant.settings import EquivariantSettings
 from causaldq.learn.settings import AgentSettings, Hyperparameters, LearnedMethod
 from causaldq.methods.build import method_class
-from causaldq.methods.registry import own_settings
+from causaldq.methods.registry import is_bound, own_settings
 from causaldq.pipeline.propagation.settings import StudySettings
 from causaldq.pipeline.sources.registry import Source, is_recorded
 from causaldq.pipeline.theory.settings import TheorySettings
@@ -23,6 +23,7 @@ from causaldq.setting import (
     Distinct,
     DistinctOrNone,
     GraphQualities,
+    Moved,
     Name,
     NotNegative,
     Places,
@@ -70,6 +71,13 @@ class ScenarioSettings(Settings):
     events: Annotated[bool, Field(description="also measure on the source's recorded faults")]
     delta_train: Annotated[Positive, Field(description="shift size in training")]
     propagate: Annotated[bool, Field(description="let shifts propagate downstream")]
+    moves: Annotated[
+        Moved, Field(description="mean: by delta deviations; deviation: by the factor 1 + delta")
+    ]
+    ramp: Annotated[Count, Field(description="steps over which means shift; 1: at once")]
+    together: Annotated[
+        bool, Field(description="shift a stream and those that correlate with it most")
+    ]
     horizon: Annotated[
         Count, Field(description="steps after the change, or flare rows; undetected runs cost it")
     ]
@@ -218,6 +226,13 @@ class Config(Settings):
                 raise MisfitError(f"{place}.events", True, "false: the source has no such rows")
             if not (scenario.deltas or scenario.events):
                 raise MisfitError(f"{place}.deltas", [], "at least one, or events: true")
+            bounds = [method for method in self.methods_of(name) if is_bound(method)]
+            if bounds and scenario.together:
+                # Their limits are set for places drawn one by one.
+                raise MisfitError(f"{place}.methods", bounds[0], "methods that are no bounds")
+            if scenario.moves == "deviation" and (scenario.propagate or any(scenario.sigmas)):
+                allowed = "mean where shifts propagate or are noisy"
+                raise MisfitError(f"{place}.moves", scenario.moves, allowed)
             if scenario.setting is not None and len(scenario.cases) > 1:
                 raise MisfitError(f"{place}.cases", scenario.cases, "one case to go with `setting`")
             for method in scenario.training_study.methods if scenario.training_study else []:

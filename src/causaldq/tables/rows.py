@@ -1,9 +1,7 @@
 """Rows that can be used: of normal operation for a fit, and one after the other to be watched."""
 
-import csv
-import sys
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -12,14 +10,25 @@ import pandas as pd
 from causaldq.errors import DataError
 from causaldq.tables.cells import has_decimal_comma, is_blank, number
 from causaldq.tables.findings import refuse, show
-from causaldq.tables.layout import named, spaced
 from causaldq.tables.oddities import goes_one_way, spikes
 from causaldq.tables.reader import Table, first_unsound, read_table
 from causaldq.tables.settings import TableSettings, row_slice
 
 
-def normal_rows(path: Path, settings: TableSettings) -> tuple[pd.DataFrame, list[str]]:
-    """Rows of normal operation as `Monitor.fit` takes them, and what was left out of them.
+@dataclass(frozen=True)
+class NormalRows:
+    """Rows of normal operation as `Monitor.fit` takes them."""
+
+    rows: pd.DataFrame
+    """(n, p)."""
+    times: list[str] | None
+    """Of all rows of the part that was asked for; None without a time column."""
+    left_out: list[str]
+    """What was left out of them, in words."""
+
+
+def normal_rows(path: Path, settings: TableSettings) -> NormalRows:
+    """Rows of normal operation from a file, and what was left out of them.
 
     Only cells of these rows and of the streams need to be sound. A row that lacks a value is left
     out if the settings say so: nothing is made up, and the covariance of the others is not
@@ -36,16 +45,15 @@ def normal_rows(path: Path, settings: TableSettings) -> tuple[pd.DataFrame, list
 
     Returns
     -------
-    rows : DataFrame, shape (n, p)
-    left_out : list of str
+    NormalRows
 
     Examples
     --------
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "plant.csv"
     >>> _ = path.write_text("flow,level\\n1,2\\nBad,3\\n2,1\\n")
-    >>> rows, left_out = normal_rows(path, TableSettings(gaps="leave_out"))
-    >>> rows.shape, left_out
+    >>> found = normal_rows(path, TableSettings(gaps="leave_out"))
+    >>> found.rows.shape, found.left_out
     ((2, 2), ['1 of 3 normal rows lack a value and are left out'])
     """
     table = read_table(path, settings)
@@ -68,7 +76,8 @@ def normal_rows(path: Path, settings: TableSettings) -> tuple[pd.DataFrame, list
         notes.append(
             f"{int(lacking.sum())} of {len(rows)} normal rows lack a value and are left out"
         )
-    return rows[~lacking], notes
+    times = None if settings.time is None else [str(x) for x in table[settings.time].cells[part]]
+    return NormalRows(rows[~lacking], times, notes)
 
 
 def _streams(table: Table, settings: TableSettings) -> list[str]:
@@ -93,63 +102,23 @@ def _streams(table: Table, settings: TableSettings) -> list[str]:
 # --- to be watched -----------------------------------------------------------------------------
 
 
-@contextmanager
-def opened(file: str, settings: TableSettings | None) -> Iterator[Iterable[str]]:
-    """The lines of a CSV, or of standard input for -; made plain if there are settings."""
-    if settings is not None:
-        yield plain_lines(sys.stdin, settings) if file == "-" else plain_file(Path(file), settings)
-    elif file == "-":
-        yield sys.stdin
-    else:
-        with Path(file).open(encoding="utf-8-sig") as lines:
-            yield lines
-
-
-def plain_file(path: Path, settings: TableSettings) -> Iterator[str]:
-    """The lines of a plain CSV with the cells of a file."""
-    table = read_table(path, settings)
-    rows = zip(*(column.cells for column in table.columns), strict=True)
-    return _plain(table.names, rows, table.form)
-
-
-def plain_lines(lines: Iterable[str], settings: TableSettings) -> Iterator[str]:
-    """The lines of a plain CSV, one as soon as each line of a text has come.
+def spelling(settings: TableSettings) -> Callable[[object], str]:
+    """What makes the text of a plain CSV of a cell: a decimal point, nothing where no value is.
 
     Examples
     --------
-    >>> settings = TableSettings(separator=";", decimal=",", header=2, first=3, missing=["bad"])
-    >>> list(plain_lines(["Plant 4\\n", "flow;level\\n", "1,5;Bad\\n"], settings))
-    ['"flow","level"\\n', '"1.5",""\\n']
+    >>> spelt = spelling(TableSettings(decimal=",", missing=["bad"]))
+    >>> spelt("1,5"), spelt("Bad")
+    ('1.5', '')
     """
-    separator = settings.separator or ","
-    header = 1 if settings.header is None else settings.header
-    first = settings.first or header + 1
-    waiting = iter(spaced(lines, separator))
-    heading = [next(waiting, "") for _ in range(first - 1)]
-    reader = csv.reader(waiting, delimiter=separator)
-    names = next(csv.reader(heading[header - 1 : header], delimiter=separator), [])
-    if header == 0 or not names:
-        raise DataError("the settings name no line with a header, which watching needs")
-    told = [name.strip().removeprefix("\ufeff") for name in names]
-    return _plain(named(told, [["x"]] * len(told))[0], reader, settings)
-
-
-def _plain(
-    names: Sequence[str], rows: Iterable[Sequence[object]], settings: TableSettings
-) -> Iterator[str]:
     decimal = settings.decimal or "."
     words = {word.strip().lower() for word in settings.missing or ()}
     codes = {code for word in words if (code := number(word, decimal)) is not None}
 
     def spelt(cell: object) -> str:
         text = " ".join(str(cell).split())
-        if is_blank(cell) or text.lower() in words or number(cell, decimal) in codes:
+        if is_blank(cell) or text.lower() in words or (codes and number(cell, decimal) in codes):
             return ""
         return text.replace(",", ".") if decimal == "," and has_decimal_comma(cell) else text
 
-    def line(cells: Iterable[str]) -> str:
-        return ",".join('"' + cell.replace('"', '""') + '"' for cell in cells) + "\n"
-
-    yield line(names)
-    for row in rows:
-        yield line(map(spelt, row))
+    return spelt

@@ -10,6 +10,7 @@ from causaldq.errors import ConfigError
 from causaldq.models.streams import StreamModel
 from causaldq.seeds import generator
 from causaldq.types import Floats
+from causaldq.worlds.changes import Change, group_orders, spread_of
 from causaldq.worlds.shifts import pattern, shifted_streams
 from causaldq.worlds.simulation import SimulationSource
 from causaldq.worlds.simulation import simulate as simulate_model
@@ -21,6 +22,8 @@ def simulate(
     degree: float = 6.0,
     weights: tuple[float, float] = (0.5, 1.0),
     rows: int = 500,
+    tails: float | None = None,
+    covariance_rows: int | None = None,
     seed: int = 0,
 ) -> StreamModel:
     """Streams of a linear structural equation model on a random acyclic graph.
@@ -37,6 +40,12 @@ def simulate(
         Smallest and largest size of an edge's weight, before streams are scaled.
     rows : int
         In-control rows that are recorded, for whoever estimates something from them.
+    tails : float, optional
+        Degrees of freedom, more than two, of Student's t for the streams' own terms; by default
+        they are normal.
+    covariance_rows : int, optional
+        Rows that the covariance is estimated from, as `Monitor.fit` does it; by default methods
+        know the true one. Values come from the true one all the same.
     seed : int
         The same seed gives the same streams.
 
@@ -61,20 +70,31 @@ def simulate(
         raise ConfigError(
             f"degree {degree}, weights {weights}: give 0 or more, and 0 < low <= high"
         )
+    if (tails is not None and tails <= 2) or (covariance_rows is not None and covariance_rows < 10):
+        raise ConfigError(
+            f"tails {tails}, covariance_rows {covariance_rows}: give more than 2, at least 10, or"
+            " None"
+        )
     rng = generator(seed, "simulate", p)
-    if degree == 0:
+    if degree == 0 and tails is None and covariance_rows is None:
         names = tuple(f"x{i + 1}" for i in range(p))
         drawn = rng.standard_normal((rows, p))
         return StreamModel(names, drawn, np.eye(p), np.zeros((p, p)))
     settings = SimulationSource(
-        p=p, expected_degree=float(degree), weight_low=low, weight_high=high, rows=max(rows, 10)
+        p=p,
+        expected_degree=float(degree),
+        weight_low=low,
+        weight_high=high,
+        rows=max(rows, 10),
+        tails=tails,
+        covariance_rows=covariance_rows,
     )
     return simulate_model(settings, rng)
 
 
 @dataclass(frozen=True)
 class Shift:
-    """A change of the streams' means.
+    """A change of the streams' means, or of how far they scatter.
 
     Parameters
     ----------
@@ -86,17 +106,41 @@ class Shift:
         Directions of the shifts: all up, up and down in turn, or drawn.
     propagate : bool
         Whether what begins at these streams propagates downstream along the true graph.
+    ramp : int
+        Steps over which the shift grows, evenly; 1 for a step.
+    spread : float
+        Factor of the shifted streams' standard deviation from the change on.
+    together : bool
+        Whether the streams drawn are a group: one of them, and those that correlate with it most.
 
     Examples
     --------
     >>> Shift(1.0, streams=["x2"]).means(simulate(4, degree=0), 1, np.random.default_rng(0))
     array([[0., 1., 0., 0.]])
+
+    Two streams of four scatter twice as far:
+
+    >>> change = Shift(0.0, streams=2, spread=2.0).change(
+    ...     simulate(4, degree=0), 1, np.random.default_rng(0)
+    ... )
+    >>> sorted(change.spread[0].tolist())
+    [1.0, 1.0, 2.0, 2.0]
     """
 
     size: float = 1.0
     streams: int | Sequence[int | str] = 1
     signs: Literal["same", "alternating", "random"] = "same"
     propagate: bool = False
+    ramp: int = 1
+    spread: float = 1.0
+    together: bool = False
+
+    def __post_init__(self) -> None:
+        if self.ramp < 1 or self.spread <= 0:
+            raise ConfigError(
+                f"ramp {self.ramp}, spread {self.spread}: give at least one step, and a factor"
+                " above 0"
+            )
 
     def shifted(self, model: StreamModel, n: int, rng: np.random.Generator) -> Floats:
         """Sign of each stream's own shift (n, p); zero where it does not begin."""
@@ -105,7 +149,8 @@ class Shift:
                 raise ConfigError(
                     f"{self.streams} shifted streams of {model.p}; give 1 to {model.p}"
                 )
-            mask = shifted_streams("fair", n, self.streams, np.arange(model.p), rng)
+            groups = group_orders(model.covariance) if self.together else None
+            mask = shifted_streams("fair", n, self.streams, np.arange(model.p), rng, groups)
         else:
             mask = np.zeros((n, model.p), dtype=bool)
             mask[:, [_place(stream, model) for stream in self.streams]] = True
@@ -115,9 +160,14 @@ class Shift:
 
     def means(self, model: StreamModel, n: int, rng: np.random.Generator) -> Floats:
         """Means after the change, (n, p), one row per replication."""
-        deviation = np.sqrt(np.diag(model.covariance))
-        own = self.size * self.shifted(model, n, rng) * deviation
-        return np.asarray(own @ model.total_effects() if self.propagate else own, np.float64)
+        return self.change(model, n, rng).mean
+
+    def change(self, model: StreamModel, n: int, rng: np.random.Generator) -> Change:
+        """What happens to n replications, means and all."""
+        signs = self.shifted(model, n, rng)
+        own = self.size * signs * np.sqrt(np.diag(model.covariance))
+        mean = np.asarray(own @ model.total_effects() if self.propagate else own, np.float64)
+        return Change(mean, spread_of(signs != 0, self.spread), self.ramp)
 
 
 def _place(stream: int | str, model: StreamModel) -> int:

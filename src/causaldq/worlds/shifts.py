@@ -15,8 +15,9 @@ from causaldq.errors import DataError
 from causaldq.files import read_arrays, write_arrays
 from causaldq.models.streams import StreamModel
 from causaldq.seeds import generator
-from causaldq.setting import Case, Places, Protocol, Settings
+from causaldq.setting import Case, Moved, Places, Protocol, Settings
 from causaldq.types import Bools, Floats, Ints
+from causaldq.worlds.changes import Change, group_orders, spread_of
 
 SHIFTED = 1.0
 """A recorded anomaly shifts a stream if it moves its mean by so many standard deviations."""
@@ -44,12 +45,24 @@ def fixed_order(places: Places, p: int, seed: int) -> Ints:
 
 
 def shifted_streams(
-    protocol: Protocol, n: int, k: int, order: Ints, rng: np.random.Generator
+    protocol: Protocol,
+    n: int,
+    k: int,
+    order: Ints,
+    rng: np.random.Generator,
+    groups: Ints | None = None,
 ) -> Bools:
-    """Which streams shift, (n, p): the first k of a fixed order (`paper`), or any k (`fair`)."""
+    """Which streams shift, (n, p): the first k of a fixed order (`paper`), or any k (`fair`).
+
+    With `groups` (p, p), all streams by their closeness to each, `fair` draws one stream, and
+    those closest to it shift with it; `paper` takes the group of the first.
+    """
     p = len(order)
     mask = np.zeros((n, p), dtype=bool)
-    if protocol == "paper":
+    if groups is not None:
+        first = np.repeat(order[0], n) if protocol == "paper" else rng.integers(p, size=n)
+        np.put_along_axis(mask, groups[first, :k], True, axis=1)
+    elif protocol == "paper":
         mask[:, order[:k]] = True
     else:
         places = np.argsort(rng.random((n, p)), axis=1)[:, :k]
@@ -94,6 +107,13 @@ class InjectedSet:
     def mean(self, protocol: Protocol, case: Case, delta: float, sigma: float) -> Floats:
         """mu_c, (n, p)."""
         return delta * self.directions[protocol, case] + sigma * self.noise
+
+    def change_of(self, protocol: Protocol, cell: Cell, moves: Moved, ramp: int) -> Change:
+        """A cell's change: of means, at once or slowly, or of deviations by 1 + delta."""
+        if moves == "deviation":
+            shifted = self.shifted[protocol]
+            return Change(np.zeros(shifted.shape), spread_of(shifted, 1.0 + cell.delta))
+        return Change(self.mean(protocol, cell.case, cell.delta, cell.sigma), ramp=ramp)
 
     def save(self, path: Path) -> None:
         arrays = {"change": np.array(self.change), "noise": self.noise}
@@ -142,6 +162,7 @@ def inject(
     protocols: list[Protocol],
     cases: list[Case],
     propagate: bool,
+    together: bool = False,
     replications: int,
     in_control_steps: int,
     horizon: int,
@@ -164,8 +185,9 @@ def inject(
         }
     noise = rng.standard_normal((replications, model.p))
     chosen = rng.spawn(1)[0]
+    groups = group_orders(model.covariance) if together else None
     shifted = {
-        protocol: shifted_streams(protocol, replications, k, order, chosen)
+        protocol: shifted_streams(protocol, replications, k, order, chosen, groups)
         for protocol in protocols
     }
     directions: dict[tuple[Protocol, Case], Floats] = {

@@ -12,8 +12,9 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from causaldq.models.order import topological_order
-from causaldq.models.streams import StreamModel
-from causaldq.setting import Positive, Settings
+from causaldq.models.rows import estimate_covariance
+from causaldq.models.streams import Law, StreamModel
+from causaldq.setting import NotNegative, Positive, Settings
 from causaldq.types import Floats
 
 
@@ -22,10 +23,20 @@ class SimulationSource(Settings):
 
     kind: Literal["simulation"] = "simulation"
     p: Annotated[int, Field(ge=2, description="streams")]
-    expected_degree: Annotated[Positive, Field(description="edges of a stream, in and out")] = 6.0
+    expected_degree: Annotated[
+        NotNegative, Field(description="edges of a stream, in and out; 0: independent streams")
+    ] = 6.0
     weight_low: Positive = 0.5
     weight_high: Positive = 1.0
     rows: Annotated[int, Field(ge=10, description="in-control rows for causal discovery")] = 200
+    tails: Annotated[
+        float | None,
+        Field(gt=2, description="degrees of freedom of Student's t for own terms; null: normal"),
+    ] = None
+    covariance_rows: Annotated[
+        int | None,
+        Field(ge=10, description="rows that the covariance is estimated from; null: it is known"),
+    ] = None
 
     @model_validator(mode="after")
     def _weights_in_order(self) -> Self:
@@ -73,7 +84,14 @@ def standardise(weights: Floats) -> tuple[Floats, Floats, Floats]:
 
 def simulate(settings: SimulationSource, rng: np.random.Generator) -> StreamModel:
     """Draw a graph and its model, and record in-control rows from it."""
-    effects, _, covariance = standardise(random_weights(settings, rng))
+    effects, own, covariance = standardise(random_weights(settings, rng))
     names = tuple(f"x{i + 1}" for i in range(settings.p))
-    empty = StreamModel(names, np.empty((0, settings.p)), covariance, effects)
-    return replace(empty, rows=empty.in_control(1, settings.rows, rng)[0])
+    law = None
+    if settings.tails is not None or settings.covariance_rows is not None:
+        law = Law(own, np.inf if settings.tails is None else settings.tails)
+    empty = StreamModel(names, np.empty((0, settings.p)), covariance, effects, law=law)
+    model = replace(empty, rows=empty.in_control(1, settings.rows, rng)[0])
+    if settings.covariance_rows is None:
+        return model
+    seen = model.in_control(1, settings.covariance_rows, rng)[0]
+    return replace(model, covariance=estimate_covariance(seen).matrix)

@@ -12,6 +12,7 @@ from causaldq.pipeline import places
 from causaldq.pipeline.method_files import MonitorSettings, build_method
 from causaldq.run import delays, event_delays
 from causaldq.seeds import generator
+from causaldq.setting import Moved
 from causaldq.worlds.events import Events
 from causaldq.worlds.shifts import Cell, InjectedSet
 
@@ -24,6 +25,8 @@ class EvaluateJob(MonitorSettings):
     cells: list[Cell]
     events: bool
     restart: bool
+    moves: Moved
+    ramp: int
     replications: int
     """Runs through each recorded event, which start at different rows."""
 
@@ -80,14 +83,14 @@ def run(
             key = cell.key if cell.key in known[protocol] else "*"
             by_limit.setdefault(key, []).append(cell)
         for key, cells in by_limit.items():
-            means = [sets.mean(protocol, c.case, c.delta, c.sigma) for c in cells]
-            truths = [Truth(sets.shifted[protocol], mean) for mean in means]
+            changes = [sets.change_of(protocol, c, job.moves, job.ramp) for c in cells]
+            truths = [Truth(sets.shifted[protocol], change.mean) for change in changes]
             outcomes = delays(
                 method,
                 sets.paths[protocol],
                 sets.change,
-                means,
-                list(truths) if method.is_bound else [None] * len(means),
+                changes,
+                list(truths) if method.is_bound else [None] * len(changes),
                 known[protocol][key]["limit"],
                 generator(job.seed, job.scenario, job.method, protocol, "evaluation"),
                 restart=job.restart,

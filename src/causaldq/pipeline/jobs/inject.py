@@ -23,6 +23,7 @@ class InjectJob(Settings):
     places: Places
     cases: list[Case]
     propagate: bool
+    together: bool
     replications: int
     in_control_steps: int
     horizon: int
@@ -70,6 +71,7 @@ def _injected(job: InjectJob, model: StreamModel) -> InjectedSet:
         protocols=job.protocols,
         cases=job.cases,
         propagate=job.propagate,
+        together=job.together,
         replications=job.replications,
         in_control_steps=job.in_control_steps,
         horizon=job.horizon,

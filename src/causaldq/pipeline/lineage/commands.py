@@ -182,7 +182,7 @@ def crate(
     from causaldq.errors import DataError
     from causaldq.pipeline.lineage import verify as checks
     from causaldq.pipeline.lineage.crate import make_crate
-    from causaldq.pipeline.lineage.crate_graph import Packed
+    from causaldq.pipeline.lineage.crate_entities import Packed
 
     who = _told("operator", operator, "who ran it")
     where = _told("host", host, "on which machine it ran")

@@ -13,7 +13,8 @@ from typing import Any
 
 from causaldq.errors import DataError
 from causaldq.files import write_json
-from causaldq.pipeline.lineage.crate_graph import FINDINGS, LIBRARY, CrateGraph, Packed
+from causaldq.pipeline.lineage.crate_entities import Packed
+from causaldq.pipeline.lineage.crate_graph import FINDINGS, LIBRARY, CrateGraph
 from causaldq.pipeline.lineage.records import RecordStore
 
 

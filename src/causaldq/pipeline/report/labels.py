@@ -17,6 +17,8 @@ LABELS = {
     "eps_glr": "Epsilon-greedy GLR",
     "cusum": "CUSUM, all known",
     "bayes_posterior": "Bayes posterior",
+    "any_shift": "Shifts of any kind",
+    "innovation_filter": "Innovation filter",
     "causal_dq_eq": "Causal DQ, location-agnostic",
     "non_causal_eq": "Non-causal DQ, location-agnostic",
     "causal_sr": "Root-cause mixture",

@@ -1,5 +1,6 @@
 """Tables as Markdown: on the terminal, in the README and on pages."""
 
+import re
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -171,10 +172,11 @@ def by_todays_rule(claims: pd.DataFrame, cells: pd.DataFrame) -> pd.DataFrame:
     outcomes = cells.fillna({"protocol": ""}).groupby("id")
     for row, claim in claims.iterrows():
         if claim["part"] == "theory":
-            said = dict(part.split(": ") for part in claim["evidence"].split(".")[0].split("; ")
-                        if ": " in part)  # fmt: skip
-            own = {verdict == HOLDS for reading, verdict in said.items() if reading != "corrected"}
-            found.loc[row, "verdict"] = SOME_READINGS if len(own) > 1 else (FAILS, HOLDS)[max(own)]
+            readings = re.findall(r"(as [a-z ]+): ([a-z ]+)", claim["evidence"].lower())
+            if own := {verdict == HOLDS for _, verdict in readings}:
+                found.loc[row, "verdict"] = (
+                    SOME_READINGS if len(own) > 1 else (FAILS, HOLDS)[max(own)]
+                )
             continue
         pieces = outcomes.get_group(claim["id"])
         for end, part in {

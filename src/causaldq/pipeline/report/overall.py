@@ -39,7 +39,9 @@ STATISTICS = {"greedy": "paper's"}
 """Columns of the crossing whose statistic has another name than its method."""
 ALWAYS_NAMED = ("greedy", "tssrp", "asmp", "tras", "cmab")
 """Baselines that captions name in every profile; the others where they ran."""
-SHOWN = ("causal_dq", "non_causal", "bayes_posterior", "non_causal_eq", "causal_dq_eq")
+SHOWN = (
+    "causal_dq", "non_causal", "bayes_posterior", "non_causal_eq", "causal_dq_eq", "any_shift",
+)  # fmt: skip
 """Methods of table and figure: the paper's, and ours that are location-agnostic."""
 
 
@@ -111,8 +113,9 @@ def overall_figure(rows: pd.DataFrame) -> Any:
     methods = [method for method in SHOWN if method in set(rows["method"])]
     sides = [rows[rows["seen"] == 1], rows[rows["seen"] == 0]]
     names = [list(side["scenario"].unique()) for side in sides]
+    width = max(9.0, 0.45 * sum(map(len, names)))
     figure, axes = plt.subplots(
-        1, 2, figsize=(9.0, 4.2), sharey=True, width_ratios=[max(len(n), 1) for n in names]
+        1, 2, figsize=(width, 4.2), sharey=True, width_ratios=[max(len(n), 1) for n in names]
     )
     titles = ("sizes trained on", "other sizes")
     drawn = rows[rows["method"].isin(methods)]

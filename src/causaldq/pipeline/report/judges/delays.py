@@ -42,7 +42,7 @@ def shortest(
     deltas: list[float] | None = None,
     of_the_paper: bool = False,
 ) -> Judgement:
-    """Causal DQ is the shortest in every cell with a shift, or cannot be told from the shortest.
+    """Causal DQ is the shortest in every cell with a shift, or within noise of it.
 
     Of all that compete, or of the methods `of_the_paper`, by the paired tests behind add.csv.
     """
@@ -59,7 +59,7 @@ def shortest(
 def rank(seen: Seen, *, of_the_paper: bool = False) -> Piece:
     """Whether Causal DQ is among the shortest of a cell, of all or of the paper's own methods.
 
-    A cell in which no method can be told from another says nothing.
+    A cell in which all methods are within noise of each other says nothing.
     """
     if not seen.has(OURS):
         return seen.absent(OURS)

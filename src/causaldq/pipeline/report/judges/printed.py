@@ -41,7 +41,7 @@ def bold_in_print(tidy: Tidy) -> Judgement:
 
 
 def bold_as_measured(tidy: Tidy, *, least: float) -> Judgement:
-    """What is set in bold is also the shortest when measured, or cannot be told from it."""
+    """What is set in bold is also the shortest when measured, or within noise of it."""
     return Judgement(
         [
             _measured(tidy, row, protocol, least)

@@ -1,0 +1,18 @@
+"""What may scroll sideways, wide code and wide tables, can be reached by keyboard."""
+
+from typing import Any
+
+
+def make_focusable(*event: Any) -> None:
+    _app, _page, _template, context, _tree = event
+    if "body" in context:
+        body = context["body"].replace("<pre>", '<pre tabindex="0">')
+        context["body"] = body.replace(
+            '<div class="table-wrapper', '<div tabindex="0" class="table-wrapper'
+        )
+
+
+def setup(app: Any) -> dict[str, bool]:
+    # After the theme, which wraps tables.
+    app.connect("html-page-context", make_focusable, priority=900)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

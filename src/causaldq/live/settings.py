@@ -1,0 +1,64 @@
+"""What a plant settles once: its sensors, what follows an alarm, who is told."""
+
+import json
+import tomllib
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import Field, ValidationError
+
+from causaldq.errors import ConfigError
+from causaldq.sensors import SensorRules
+from causaldq.setting import Count, Positive, Settings
+
+After = Literal["continue", "restart", "stop"]
+
+
+class OnAlarm(Settings):
+    """Who is told of an alarm and of a fault."""
+
+    command: Annotated[
+        list[str],
+        Field(description="a program and its arguments; the event comes to its standard input"),
+    ] = []
+    webhook: Annotated[
+        str, Field(pattern=r"^(https?://.+)?$", description="address that the event is posted to")
+    ] = ""
+    patience: Annotated[Positive, Field(description="seconds that either may take")] = 30.0
+
+
+class WatchSettings(Settings):
+    """All settings of a watch; `read_settings` takes them from a TOML file.
+
+    Examples
+    --------
+    >>> from causaldq import SensorRules
+    >>> WatchSettings(after="restart", sensors=SensorRules(without=["flow"])).clear_after
+    10
+    """
+
+    after: Annotated[
+        After, Field(description="after an alarm: go on, forget and begin afresh, or end")
+    ] = "continue"
+    clear_after: Annotated[
+        Count, Field(description="rows below the limit after which an alarm is cleared")
+    ] = 10
+    every: Annotated[
+        Positive | None,
+        Field(description="time between rows, seconds for dates; a longer gap is said"),
+    ] = None
+    sensors: SensorRules = SensorRules()
+    on_alarm: OnAlarm = OnAlarm()
+
+
+def read_settings(path: Path) -> WatchSettings:
+    """Settings of a TOML file; unknown keys and impossible values are named."""
+    try:
+        found = tomllib.loads(path.read_text(encoding="utf-8"))
+        return WatchSettings.model_validate_json(json.dumps(found, allow_nan=False))
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(str(part) for part in first["loc"])
+        raise ConfigError(f"{path}: {place}: {first['msg']}") from None
+    except (ValueError, TypeError, RecursionError) as error:
+        raise ConfigError(f"{path} is no TOML ({error}); see docs/monitor.md") from None

@@ -1,0 +1,214 @@
+"""Where lines come from: a file, a folder that files are dropped into, or a pipe."""
+
+import hashlib
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+from select import select
+from typing import Any, BinaryIO, Protocol
+
+from causaldq.errors import DataError
+from causaldq.live.rows import LONGEST_LINE
+
+WAIT = 0.2
+"""Seconds until commands and signals are looked at again while no row comes."""
+
+
+class EndOfRowsError(Exception):
+    """No line will ever come."""
+
+
+class Source(Protocol):
+    """Lines, one after the other."""
+
+    def line(self) -> bytes | None:
+        """The next line, or None if none has come for a while; raises `EndOfRowsError`."""
+
+    def at_start(self) -> bool:
+        """Whether the line just given is the first of a file."""
+
+    def position(self) -> dict[str, Any]:
+        """Where the next line begins, for `seek`."""
+
+    def seek(self, position: dict[str, Any]) -> None:
+        """Go on at a position, refused if what is before it is not what was read."""
+
+
+class FileSource:
+    """A file; with `follow`, also what is appended to it later."""
+
+    def __init__(self, path: Path, *, follow: bool = False) -> None:
+        self.path, self.follow = path, follow
+        self.handle: BinaryIO = path.open("rb")
+        self.offset, self.last = 0, b""
+        self.first = False
+
+    def line(self) -> bytes | None:
+        found = self.handle.readline(LONGEST_LINE + 1)
+        if len(found) > LONGEST_LINE:
+            rest = found
+            while rest and not rest.endswith(b"\n"):
+                rest = self.handle.readline(LONGEST_LINE)
+        elif not found.endswith(b"\n") and self.follow:
+            return self._wait()
+        elif not found:
+            raise EndOfRowsError
+        self.first = self.offset == 0
+        self.offset, self.last = self.handle.tell(), found
+        return found
+
+    def _wait(self) -> None:
+        """The rest of the line is still to come; a file that has become shorter begins again."""
+        self.handle.seek(self.offset)
+        if self.path.exists() and self.path.stat().st_size < self.offset:
+            self.handle.close()
+            self.handle = self.path.open("rb")
+            self.offset, self.last = 0, b""
+        time.sleep(WAIT)
+
+    def at_start(self) -> bool:
+        return self.first
+
+    def position(self) -> dict[str, Any]:
+        # Of a line that was too long the end is not known: it is not compared.
+        last = self.last if len(self.last) <= LONGEST_LINE else b""
+        return {
+            "file": self.path.name,
+            "offset": self.offset,
+            "length": len(last),
+            "sha256": hashlib.sha256(last).hexdigest(),
+        }
+
+    def seek(self, position: dict[str, Any]) -> None:
+        offset, length = int(position["offset"]), int(position["length"])
+        self.handle.seek(max(offset - length, 0))
+        found = self.handle.read(length)
+        if (
+            position["file"] != self.path.name
+            or self.path.stat().st_size < offset
+            or hashlib.sha256(found).hexdigest() != position["sha256"]
+        ):
+            raise DataError(
+                f"{self.path} is not the file that the state was saved with ({position['file']}, up"
+                f" to byte {offset}); give that file, or begin with another --state"
+            )
+        self.handle.seek(offset)
+        self.offset, self.last = offset, found
+
+
+class FolderSource:
+    """CSV files of a folder, in the order of their names; with `follow`, also later ones."""
+
+    def __init__(
+        self, folder: Path, *, follow: bool = False, say: Callable[[str], None] = lambda _: None
+    ) -> None:
+        self.folder, self.follow, self.say = folder, follow, say
+        self.current: FileSource | None = None
+        self.known: set[str] = set()
+
+    def _names(self) -> list[str]:
+        return sorted(path.name for path in self.folder.glob("*.csv") if path.is_file())
+
+    def line(self) -> bytes | None:
+        while True:
+            now = self.current.path.name if self.current else ""
+            if self.current:
+                # Only the newest file can still grow.
+                self.current.follow = self.follow and not any(n > now for n in self._names())
+                try:
+                    return self.current.line()
+                except EndOfRowsError:
+                    pass
+            names = self._names()
+            for name in names:
+                if name < now and name not in self.known:
+                    self.say(f"{name} came after {now} was taken up, and is left out")
+            self.known.update(names)
+            later = [name for name in names if name > now]
+            if later:
+                self._take_up(later[0])
+            elif self.follow:
+                time.sleep(WAIT)
+                return None
+            else:
+                raise EndOfRowsError
+
+    def _take_up(self, name: str) -> None:
+        if self.current:
+            self.current.handle.close()
+        self.current = FileSource(self.folder / name)
+
+    def at_start(self) -> bool:
+        return self.current is not None and self.current.first
+
+    def position(self) -> dict[str, Any]:
+        return self.current.position() if self.current else {}
+
+    def seek(self, position: dict[str, Any]) -> None:
+        if not position:
+            return
+        if not (self.folder / position["file"]).is_file():
+            raise DataError(
+                f"{self.folder} has no {position['file']}, which was being read when the state was"
+                " saved; put it back, or begin with another --state"
+            )
+        self.known = {name for name in self._names() if name <= position["file"]}
+        self._take_up(position["file"])
+        if self.current:
+            self.current.seek(position)
+
+
+class PipeSource:
+    """Standard input, or anything with a file descriptor; it cannot be read again."""
+
+    def __init__(self, handle: BinaryIO) -> None:
+        self.handle = handle
+        self.buffer, self.ended, self.lines = b"", False, 0
+
+    def line(self) -> bytes | None:
+        while b"\n" not in self.buffer and not self.ended:
+            if len(self.buffer) > 2 * LONGEST_LINE:
+                self.buffer = self.buffer[: LONGEST_LINE + 1]
+            if not self._ready():
+                return None
+            read = self._read()
+            self.ended = not read
+            self.buffer += read
+        line, newline, self.buffer = self.buffer.partition(b"\n")
+        if not line and not newline:
+            raise EndOfRowsError
+        self.lines += 1
+        return line + newline
+
+    def _ready(self) -> bool:
+        try:
+            return bool(select([self.handle.fileno()], [], [], WAIT)[0])
+        except (OSError, ValueError):  # no descriptor: it never waits
+            return True
+
+    def _read(self) -> bytes:
+        try:
+            return os.read(self.handle.fileno(), 1 << 16)
+        except (OSError, ValueError):
+            return self.handle.read(1 << 16)
+
+    def at_start(self) -> bool:
+        return self.lines == 1
+
+    def position(self) -> dict[str, Any]:
+        return {}
+
+    def seek(self, position: dict[str, Any]) -> None:
+        """What was read is gone; rows that come again are told by their time."""
+
+
+def source_of(
+    name: str, handle: BinaryIO, *, follow: bool, say: Callable[[str], None]
+) -> FileSource | FolderSource | PipeSource:
+    """What a name on the command line stands for."""
+    if name == "-":
+        return PipeSource(handle)
+    if Path(name).is_dir():
+        return FolderSource(Path(name), follow=follow, say=say)
+    return FileSource(Path(name), follow=follow)

@@ -1,0 +1,83 @@
+"""How many rows there are in a span of time."""
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+
+from causaldq.errors import ConfigError
+from causaldq.live.rows import moment
+
+SECONDS = {
+    "second": 1.0,
+    "minute": 60.0,
+    "hour": 3600.0,
+    "day": 86400.0,
+    "week": 604800.0,
+}
+
+
+def rows_in(span: str, column: str, times: Sequence[object] | None) -> float:
+    """Rows in a span such as `7 days`; a bare number is a number of rows.
+
+    Parameters
+    ----------
+    span : str
+        A number, or a number and seconds, minutes, hours, days or weeks.
+    column : str
+        Name of the time column. Times that are numbers are in its unit, if it is called after one.
+    times : sequence or None
+        Its values, one per row: dates and times in ISO form, or numbers.
+
+    Examples
+    --------
+    >>> rows_in("500", "", None)
+    500.0
+    >>> rows_in("7 days", "minute", [0, 1, 2, 3])
+    10080.0
+    >>> rows_in("1 hour", "stamp", ["2026-01-01 00:00:00", "2026-01-01 00:00:30"])
+    120.0
+    """
+    match = re.fullmatch(r"\s*([0-9.]+(?:e[0-9]+)?)\s*([a-z]*?)s?\s*", span.lower())
+    if not match or match[2] not in ("", *SECONDS):
+        raise ConfigError(
+            f"--arl0 {span}: give a number of rows, or a span such as '7 days' or '12 hours'"
+        )
+    try:
+        number = float(match[1])
+    except ValueError:
+        raise ConfigError(f"--arl0 {span}: {match[1]} is no number") from None
+    if not match[2]:
+        return number
+    if times is None:
+        raise ConfigError(f"--arl0 {span} needs the column of the time: give --time COLUMN")
+    return number * SECONDS[match[2]] / _seconds_between(span, column, times)
+
+
+def _seconds_between(span: str, column: str, times: Sequence[object]) -> float:
+    """Median time between rows."""
+    found = [moment(str(value)) for value in times]
+    known = np.array([value for value in found if value is not None])
+    between = float(np.median(np.diff(known))) if len(known) > 1 else 0.0
+    if between <= 0 or len(known) < len(found) / 2:
+        raise ConfigError(
+            f"--arl0 {span}: column {column!r} does not tell the time between rows; its values"
+            " must be dates and times, or numbers, and grow"
+        )
+    if all(_is_number(value) for value in times):
+        unit = column.strip().lower().removesuffix("s")
+        if unit not in SECONDS:
+            raise ConfigError(
+                f"--arl0 {span}: the unit of the numbers in column {column!r} is not known; call it"
+                " second, minute, hour or day, or give --arl0 in rows"
+            )
+        return between * SECONDS[unit]
+    return between
+
+
+def _is_number(value: object) -> bool:
+    try:
+        float(str(value))
+    except ValueError:
+        return False
+    return True
