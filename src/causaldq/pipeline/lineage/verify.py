@@ -145,7 +145,10 @@ def _upstream(store: RecordStore, names: set[str]) -> set[str]:
 def _absent(store: RecordStore, jobs: dict[str, PlannedJob]) -> set[str]:
     """What is not here and need not be: artifacts that a good record knows, as it is asked for."""
     gone = [n for n in store.makers if may_be_absent(n) and store.content_hash(n) is None]
-    return {n for n in gone if n not in jobs or not _stale(store, store.makers[n], jobs[n])}
+    asked = {store.makers[n].job: (store.makers[n], jobs[n]) for n in gone if n in jobs}
+    # Once a job, which may have made several: it hashes the job's code.
+    stale = {job for job, (record, planned) in asked.items() if _stale(store, record, planned)}
+    return {n for n in gone if n not in jobs or store.makers[n].job not in stale}
 
 
 def _told_absent(store: RecordStore, names: set[str]) -> Absent | None:
