@@ -86,6 +86,8 @@ def watch_plant(options: Options, standard_input: BinaryIO) -> bool:
 def _settings(options: Options, monitor: Monitor) -> WatchSettings:
     """The file's, or those that the monitor was saved with."""
     found = (
-        read_settings(options.settings) if options.settings else WatchSettings(sensors=monitor.sensors)
+        read_settings(options.settings)
+        if options.settings
+        else WatchSettings(sensors=monitor.sensors)
     )
     return found.model_copy(update={"after": "stop"}) if options.stop else found
