@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from causaldq import check_method
 from causaldq.methods.base import Problem
-from causaldq.methods.change_times import gives_way
+from causaldq.methods.change_times import ChangeTimes
 from causaldq.methods.innovation_filter import (
     InnovationFilter,
     InnovationFilterSettings,
@@ -88,7 +88,7 @@ def test_joining_candidates_keeps_the_sum() -> None:
     before = np.exp(method.statistic(state))
     begun = method._begun(state)
     np.testing.assert_allclose(np.exp(method.statistic(begun)), before + 1.0)
-    slot = gives_way(state.time, method.settings.levels, method.settings.kept)
+    slot = ChangeTimes(method.settings.levels, method.settings.kept).begins(state.time)
     assert (begun.began[np.arange(6), slot] == state.time).all()
     assert all(len(set(row)) == len(row) for row in begun.began[:, begun.began[0] >= 0].tolist())
 
