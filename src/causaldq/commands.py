@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
-from typing import Annotated, ParamSpec
+from typing import Annotated, Any, ParamSpec
 
 import typer
 
@@ -78,8 +78,8 @@ def fit(
         str, typer.Option(help="how it is set: auto, bound, simulated or cross_fitted")
     ] = "auto",
     time: Annotated[str, typer.Option(help="column that is the time, not a stream")] = "",
-    settings: Annotated[
-        Path | None, typer.Option(help="how the file is read, written by inspect")
+    table: Annotated[
+        Path | None, typer.Option(help="TOML: how the file is read, written by inspect")
     ] = None,
     seed: Annotated[int, typer.Option(help="the same seed gives the same monitor")] = 0,
     anyway: Annotated[
@@ -96,17 +96,11 @@ def fit(
     from causaldq.tables.rows import normal_rows
     from causaldq.tables.settings import given
 
-    form = given(settings, normal, time)
+    form = given(table, normal, time)
     found = normal_rows(file, form)
-    monitor = Monitor.fit(
-        found.rows,
-        sensors,
-        arl0=rows_in(arl0, form.time or "", found.times),
-        method=method,
-        model=model,  # type: ignore[arg-type]
-        limit=limit,  # type: ignore[arg-type]
-        seed=seed,
-    )
+    steps = rows_in(arl0, form.time or "", found.times)
+    choices: dict[str, Any] = {"model": model, "limit": limit}  # checked by fit
+    monitor = Monitor.fit(found.rows, sensors, arl0=steps, method=method, seed=seed, **choices)
     monitor.save(output)
     print("\n".join([monitor.summary(), *found.left_out]))
     print(f"{output}: watch with  causaldq watch {output} FILE")
@@ -119,13 +113,13 @@ def watch(
         str, typer.Argument(help="CSV with a header, a folder of them, or - for standard input")
     ] = "-",
     time: Annotated[str, typer.Option(help="column that is the time")] = "",
-    settings: Annotated[
-        Path | None, typer.Option(help="how the file is read, written by inspect")
+    table: Annotated[
+        Path | None, typer.Option(help="TOML: how the file is read, written by inspect")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="one JSON object a line")] = False,
     stop: Annotated[bool, typer.Option(help="end at the first alarm")] = False,
     follow: Annotated[bool, typer.Option(help="wait for more rows at the end")] = False,
-    rules: Annotated[
+    settings: Annotated[
         Path | None, typer.Option(help="TOML: sensors, what follows an alarm, who is told")
     ] = None,
     state: Annotated[
@@ -154,8 +148,8 @@ def watch(
         monitor=monitor,
         rows=file,
         time=time or None,
+        table=table,
         settings=settings,
-        rules=rules,
         as_json=as_json,
         stop=stop,
         follow=follow,

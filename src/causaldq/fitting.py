@@ -84,7 +84,7 @@ def fitted(
             )
         )
         found = reached_on_rows(make, value, rows, names, sensors, graphs, folds=FOLDS, **common)
-    facts = {
+    facts: dict[str, Any] = {
         "rows": len(rows),
         "covariance": normal.covariance.estimator,
         "shrinkage": normal.covariance.shrinkage,

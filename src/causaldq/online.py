@@ -33,6 +33,13 @@ LARGEST = 1e6
 class Online:
     """A calibrated method on one plant, row by row; `Monitor` adds how one is made and kept."""
 
+    _state: State
+    _statistic: float
+    _strength: Floats
+    _streams: Ints
+    """Sensors to read next, ascending."""
+    _seen: SensorState
+
     def __init__(
         self,
         method: Method[Any],
@@ -170,7 +177,7 @@ class Online:
     def _begin(self) -> None:
         """Nothing has been read; sensors are where the method and the plant want them."""
         p = self.method.problem.p
-        self._state: State = self.method.start(1, None, self._rng)
+        self._state = self.method.start(1, None, self._rng)
         self._statistic, self._strength = -math.inf, np.zeros(p)
         self._seen = SensorState.new(p)
         self._choose(None)

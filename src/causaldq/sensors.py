@@ -87,15 +87,15 @@ class Layout:
         for name, (low, high) in rules.ranges.items():
             if not low < high:
                 raise ConfigError(f"the range of {name!r} is {low} to {high}; give least, largest")
-        together = [(i,) for i in range(p)]
+        together: list[tuple[int, ...]] = [(i,) for i in range(p)]
         for group in rules.groups:
             members = tuple(sorted(place[name] for name in group))
             for i in members:
                 together[i] = members
         without = frozenset(place[name] for name in rules.without)
-        low, high = np.full(p, -np.inf), np.full(p, np.inf)
+        least, largest = np.full(p, -np.inf), np.full(p, np.inf)
         for name, bounds in rules.ranges.items():
-            low[place[name]], high[place[name]] = bounds
+            least[place[name]], largest[place[name]] = bounds
         made = cls(
             m=m,
             always=tuple(place[name] for name in rules.always),
@@ -104,8 +104,8 @@ class Layout:
             budget=float(m) if rules.budget is None else rules.budget,
             together=tuple(together),
             moves=p if rules.moves is None else rules.moves,
-            low=low,
-            high=high,
+            low=least,
+            high=largest,
         )
         _check(made, names)
         return made
@@ -132,11 +132,11 @@ def _check(layout: Layout, names: Sequence[str]) -> None:
                 f" {layout.m} sensors and cost {layout.budget:g}: raise the budget, or take"
                 f" {names[i]!r} out of its group"
             )
-    unit = {j for i in layout.always for j in layout.together[i]} - layout.without
-    if not _fits(layout, tuple(unit)):
+    always = tuple({j for i in layout.always for j in layout.together[i]} - layout.without)
+    if not _fits(layout, always):
         raise ConfigError(
-            f"the sensors that are always read are {len(unit)} and cost"
-            f" {layout.cost[list(unit)].sum():g}; a step has at most {layout.m} sensors and cost"
+            f"the sensors that are always read are {len(always)} and cost"
+            f" {layout.cost[list(always)].sum():g}; a step has at most {layout.m} sensors and cost"
             f" {layout.budget:g}"
         )
 

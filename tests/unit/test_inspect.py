@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from mangled import (
     BAD,
@@ -160,8 +161,35 @@ def test_only_rows_that_are_used_need_to_be_sound(tmp_path: Path) -> None:
     fit = normal_rows(path, TableSettings(time="minute", normal="101:290"))
     rows, left_out = fit.rows, fit.left_out
     assert left_out == []
+    assert fit.times == [str(minute) for minute in range(100, 290)]
     np.testing.assert_array_equal(rows, PLANT[STREAMS][100:290])
     assert rows.index[0] == 100
+
+
+def test_two_streams_are_the_least(tmp_path: Path) -> None:
+    two = inspect(put(tmp_path, PLANT[STREAMS[:2]]))
+    assert kinds(two) == []
+    assert two.settings is not None
+    assert two.settings.streams == STREAMS[:2]
+    one = inspect(put(tmp_path, PLANT[["minute", STREAMS[0]]]))
+    assert one.settings is None
+    assert kinds(one) == [CLOCK, ("no streams", "file")]
+    done = CliRunner().invoke(app, ["inspect", str(one.path), "--write", str(tmp_path / "s.toml")])
+    assert done.exit_code == 1
+    assert "fewer than two streams" in str(done.exception)
+    assert not (tmp_path / "s.toml").exists()
+
+
+def test_cells_without_a_value_in_parquet(tmp_path: Path) -> None:
+    table = PLANT.astype({"feed_flow": "Float64", "steam_flow": object})
+    table.loc[3, "feed_flow"] = pd.NA
+    table.loc[9, "steam_flow"] = None
+    path = tmp_path / "plant.parquet"
+    table.to_parquet(path)
+    found = inspect(path)
+    assert [kind for kind, _ in kinds(found)] == ["parquet", "clock", "missing", "missing", "gaps"]
+    rows = normal_rows(path, settled(found, tmp_path)).rows
+    np.testing.assert_array_equal(rows, PLANT[STREAMS].drop(index=[3, 9]))
 
 
 def test_a_column_that_only_rises_is_asked_about(tmp_path: Path) -> None:
@@ -202,12 +230,12 @@ def test_the_command_shows_writes_and_is_obeyed(tmp_path: Path) -> None:
     for word in ("title", "Plant [bold]4", "decimal comma", "constant", "'No Data' (1)"):
         assert word in done.stdout
     assert "900 rows, 10 columns, 8 streams; findings: 8" in done.stdout
-    fit = ["fit", str(path), "--settings", str(chosen), "--sensors", "3", "--arl0", "100"]
+    fit = ["fit", str(path), "--table", str(chosen), "--sensors", "3", "--arl0", "100"]
     done = run(app, [*fit, "--method", "greedy", "-o", str(tmp_path / "m")])
     assert done.exit_code == 0, done.output
     assert "fitted on 697 rows" in done.stdout
     assert "3 of 700 normal rows lack a value and are left out" in done.stdout
-    watch = ["watch", str(tmp_path / "m"), str(path), "--settings", str(chosen), "--json"]
+    watch = ["watch", str(tmp_path / "m"), str(path), "--table", str(chosen), "--json"]
     records = [json.loads(line) for line in run(app, watch).stdout.splitlines()]
     told = [record for record in records if record["kind"] == "reading"]
     assert [line["time"] for line in told[:3]] == ["0", "1", "2"]

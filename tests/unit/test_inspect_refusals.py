@@ -56,6 +56,7 @@ def test_what_is_no_table_is_one_line(tmp_path: Path, made: bytes, words: str) -
 def test_what_unfolds_beyond_all_memory_is_refused_before_it_does(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    assert content.MOST_BYTES == 512 << 20
     bomb = gzip.compress(b"\0" * 50_000_000)
     assert len(bomb) < 1 << 16
     monkeypatch.setattr(content, "MOST_BYTES", 1 << 20)
@@ -66,6 +67,10 @@ def test_what_unfolds_beyond_all_memory_is_refused_before_it_does(
         archive.writestr("xl/workbook.xml", b"\0" * 5_000_000)
     with pytest.raises(DataError, match="unfolds to more than 1 MiB"):
         inspect(put(tmp_path, book.getvalue()))
+    with (tmp_path / "huge.csv").open("wb") as huge:
+        huge.truncate((1 << 20) + 1)
+    with pytest.raises(DataError, match="is larger than 1 MiB"):
+        inspect(tmp_path / "huge.csv")
     with pytest.raises(DataError, match="is larger than 1 MiB"):
         inspect(put(tmp_path, b"1,2\n" * 300_000))
 

@@ -362,7 +362,7 @@ def test_changed_settings_hold_from_then_on(
         (["--state", "none/there/state"], ""),
         (["--output", "out", "--save-every", "0"], "Invalid value"),
         (["--settings", "none.toml"], "none.toml: No such file"),
-        (["--rules", "none.toml"], "none.toml: No such file"),
+        (["--table", "none.toml"], "none.toml: No such file"),
         (["--settings", "."], ".: Is a directory"),
         (["--alarms", "."], "exists already|Is a directory"),
     ],

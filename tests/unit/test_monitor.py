@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from made import made
+from scipy.special import gammainc, gammaincc
 from typer.testing import CliRunner
 
 from causaldq import Monitor, example_plant
@@ -208,6 +209,18 @@ def test_what_could_never_alarm_is_refused(changed: dict[str, object], words: st
         Monitor(made("greedy", Problem(np.eye(4), 2)), **{**whole, **changed})  # type: ignore[arg-type]
     with pytest.raises(CausalDQError, match="positive"):
         Monitor(made("greedy", Problem(np.ones((4, 4)) - 0.5 * np.eye(4), 2)), **whole)  # type: ignore[arg-type]
+
+
+def test_the_interval_of_false_alarms_is_that_of_a_rate() -> None:
+    """An exact one: at its ends as many alarms, or as few, have a chance of 2.5%."""
+    rows = example_plant()[:700]
+    reached = Monitor.fit(rows, 3, arl0=50, method="greedy", paths=40).limit.reached
+    assert reached.value is not None
+    assert reached.high is not None
+    alarms = len(rows) / reached.value
+    assert reached.low < reached.value < reached.high
+    assert gammaincc(alarms + 1, len(rows) / reached.low) == pytest.approx(0.025)
+    assert gammainc(alarms, len(rows) / reached.high) == pytest.approx(0.025)
 
 
 def test_the_commands_fit_watch_and_tell_alarms_by_status(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 import doctest
 import inspect
 import sys
+from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from causaldq.contract import ContractError
 from causaldq.errors import CausalDQError, ConfigError
 from causaldq.methods.base import Method, State, top
 from causaldq.methods.greedy import Greedy
+from causaldq.methods.registry import AGENTS, NAMES
 
 HOMES = sorted(
     {
@@ -156,6 +158,13 @@ def test_a_method_of_ones_own_against_ours() -> None:
 def test_what_is_wrong_is_said(call: Any, words: str) -> None:
     with pytest.raises(CausalDQError, match=words):
         call()
+
+
+def test_of_many_names_that_are_near_three_are_told() -> None:
+    assert len(get_close_matches("causal_d", [*NAMES, *AGENTS], 9)) > 3
+    told = r"no method 'causal_d'; did you mean causal_dq, \w+, \w+\?$"
+    with pytest.raises(ConfigError, match=told):
+        calibrate("causal_d", simulate(5), 2)
 
 
 def test_a_shift_that_propagates_moves_what_lies_downstream() -> None:

@@ -216,6 +216,27 @@ def _metrics(address: str) -> dict[str, float]:
     return found
 
 
+def test_the_guide_prints_what_it_says(tmp_path: Path) -> None:
+    """Every command of docs/monitor.md, in its order and in one folder."""
+    page = (ROOT / "docs/monitor.md").read_text()
+    started = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    shown = "".join(re.findall(r"```console\n(.*?)```", page, re.DOTALL))
+    commands = re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", shown, re.MULTILINE)
+    assert len(commands) > 20
+    for command, wanted in commands:
+        done = subprocess.run(
+            ["bash", "-c", command], cwd=tmp_path, env=started, text=True,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        )  # fmt: skip
+        assert done.stdout == wanted, command
+    for code in re.findall(r"```python\n(.*?)```", page, re.DOTALL):
+        subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True)
+    for text in re.findall(r"```toml\n(.*?)```", page, re.DOTALL):
+        (tmp_path / "plant.toml").write_text(text.partition("[on_alarm]")[0])
+        watched = ["watch", "plant.monitor", "odd.csv", "--settings", "plant.toml"]
+        assert "steam_flow" not in causaldq(tmp_path, *watched).partition("most")[0]
+
+
 def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))

@@ -48,8 +48,9 @@ def test_own_data_are_monitored_as_the_readme_says(tmp_path: Path) -> None:
     assert "500 asked" in call(clone, "bash", "-c", fit).stdout
     watched = call(clone, "bash", "-c", watch, check=False)
     assert watched.returncode == 3
-    alarm = re.search(r"^ *\d+  (\d+)  .*ALARM", watched.stdout.splitlines()[-1])
+    alarm = re.search(r"^ *\d+  (\d+)  .*ALARM", watched.stdout.splitlines()[-2])
     assert alarm
+    assert re.search(r"^ +\d+  raised 1: ", watched.stdout.splitlines()[-1])
     assert 800 <= int(alarm.group(1)) < 850, "the first alarm is the fault"
     call(clone, "bash", "-c", run)
     results = clone / "results/plant"
@@ -67,7 +68,7 @@ def test_own_data_are_monitored_as_the_readme_says(tmp_path: Path) -> None:
         piped = call(clone, "bash", "-c", f"{fault} | causaldq watch {monitor}", check=False)
         assert piped.returncode == 3, piped.stdout
         # the fault's rows, and nothing else, were piped in
-        assert sum("statistic" in line for line in piped.stdout.splitlines()) == 99
+        assert sum("  next: " in line for line in piped.stdout.splitlines()) == 99
     assert "cause: reactor_temperature" in call(
         clone, "bash", "-c",
         f"{fault} | causaldq watch artifacts/plant/policies/plant.causal_sr.monitor", check=False,

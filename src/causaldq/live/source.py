@@ -51,7 +51,8 @@ class FileSource:
             while rest and not rest.endswith(b"\n"):
                 rest = self.handle.readline(LONGEST_LINE)
         elif not found.endswith(b"\n") and self.follow:
-            return self._wait()
+            self._wait()
+            return None
         elif not found:
             raise EndOfRowsError
         self.first = self.offset == 0

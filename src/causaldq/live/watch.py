@@ -29,9 +29,9 @@ class Options:
     as_json: bool = False
     stop: bool = False
     follow: bool = False
-    settings: Path | None = None
+    table: Path | None = None
     """How rows are written."""
-    rules: Path | None = None
+    settings: Path | None = None
     """What the plant allows, what follows an alarm, who is told."""
     state: Path | None = None
     save_every: int = 1
@@ -50,7 +50,7 @@ def watch_plant(options: Options, standard_input: BinaryIO) -> bool:
         say(monitor.summary().splitlines()[0])
     session = Session(monitor, _settings(options, monitor))
     place = "standard input" if options.rows == "-" else options.rows
-    form = read_form(options.settings) if options.settings else TableSettings()
+    form = read_form(options.table) if options.table else TableSettings()
     time = options.time or form.time
     reader = RowReader(monitor.names, place, time, Clock(session.settings.every), form)
     control = Control(options.control)
@@ -86,6 +86,8 @@ def watch_plant(options: Options, standard_input: BinaryIO) -> bool:
 def _settings(options: Options, monitor: Monitor) -> WatchSettings:
     """The file's, or those that the monitor was saved with."""
     found = (
-        read_settings(options.rules) if options.rules else WatchSettings(sensors=monitor.sensors)
+        read_settings(options.settings)
+        if options.settings
+        else WatchSettings(sensors=monitor.sensors)
     )
     return found.model_copy(update={"after": "stop"}) if options.stop else found

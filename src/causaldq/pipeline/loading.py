@@ -77,13 +77,13 @@ def load_config(folder: Path, given: Mapping[str, Any]) -> Config:
             }
             merged["propagation"] = {**study, "problems": kept}
     if only is not None:
-        kept = _listed(merged, "only", only)
+        asked = _listed(merged, "only", only)
         for scenario in given.get("scenarios") or ():
-            if scenario not in kept:
+            if scenario not in asked:
                 raise ConfigError(
                     f"scenarios.{scenario}: {name} does not run it; ask for it by only=[{scenario}]"
                 )
-        merged = _some(merged, kept)
+        merged = _some(merged, asked)
     return validate(merged)
 
 

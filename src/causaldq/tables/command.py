@@ -20,7 +20,7 @@ def inspect(
     ] = "",
     time: Annotated[str, typer.Option(help="column that is the time, not a stream")] = "",
     write: Annotated[
-        Path | None, typer.Option(help="TOML to write, for fit and watch --settings")
+        Path | None, typer.Option(help="TOML to write, for fit and watch --table")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="one JSON object")] = False,
 ) -> None:
@@ -44,7 +44,7 @@ def inspect(
     comments += [f"{f.kind}, {f.where}: {f.what} -> {f.done}" for f in found.findings]
     write_text(write, as_toml(found.settings, comments))
     if not as_json:
-        print(f"{write}: fit with  causaldq fit {file} --settings {write}")
+        print(f"{write}: fit with  causaldq fit {file} --table {write}")
 
 
 def _plain(found: "Inspection") -> dict[str, object]:

@@ -41,6 +41,12 @@ def show(value: object) -> str:
 
 
 def some(items: list[str], most: int = 4) -> str:
-    """The first few of some words."""
+    """The first few of some words.
+
+    Examples
+    --------
+    >>> some(["a", "b", "c"], most=2), some(["a", "b"], most=2)
+    ('a, b and 1 more', 'a, b')
+    """
     rest = len(items) - most
     return ", ".join(items[:most]) + (f" and {rest} more" if rest > 0 else "")

@@ -89,10 +89,11 @@ def inspect(path: Path, normal: str | None = None, time: str | None = None) -> I
     spiky = _shapes(desk, table.places[part])
     gaps = _gaps(desk, part)
     streams = list(desk.left)
-    if len(streams) < 2:
+    enough = len(streams) >= 2
+    if not enough:
         what = f"{len(streams)} columns are left to be streams, two are the least"
         desk.add("no streams", "file", what, "no settings can be given")
-    settings = None if len(streams) < 2 else table.form.model_copy(
+    settings = None if not enough else table.form.model_copy(
         update={
             "time": time,
             "streams": streams,

@@ -4,6 +4,7 @@ import csv
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 from causaldq.tables.cells import has_decimal_comma, is_blank, is_date, number
@@ -43,7 +44,7 @@ def sniffed_separator(lines: Sequence[str]) -> str:
 
     Spaces stand within dates and names, so that they count only where nothing else does.
     """
-    sample = [line for line in lines[: 2 * SAMPLE] if line.strip()][:SAMPLE]
+    sample = list(islice((line for line in lines if line.strip()), SAMPLE))
     agreed = {separator: _agreement(sample, separator) for separator in SEPARATORS}
     others = [separator for separator in SEPARATORS if separator != " "]
     best = max(others, key=lambda separator: agreed[separator])
@@ -98,7 +99,7 @@ def records(path: Path, lines: Sequence[str], separator: str) -> tuple[list[Reco
 
 def sniffed_decimal(found: Sequence[Record]) -> str:
     """A comma if more cells have one than have a point."""
-    cells = [cell for record in found[: 2 * SAMPLE] for cell in record if isinstance(cell, str)]
+    cells = [cell for record in found[:SAMPLE] for cell in record if isinstance(cell, str)]
     commas = sum(has_decimal_comma(cell) for cell in cells)
     points = sum("." in cell and number(cell) is not None for cell in cells)
     return "," if commas > points else "."
