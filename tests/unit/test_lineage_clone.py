@@ -122,6 +122,14 @@ def test_an_artifact_that_would_be_made_otherwise_is_missing(run: Path) -> None:
     assert ("missing", STREAMS) in found
 
 
+def test_a_run_that_settings_have_left_behind_is_told_of_in_one_line(run: Path) -> None:
+    jobs = [type(job)(job.rule, job.outputs, f"{job.command} --x") for job in plan_of(run)]
+    told = [line for line in lines(check(run, jobs)) if line.startswith("note: most of it is of")]
+    assert len(told) == 1
+    assert "commit ccccccc" in told[0]
+    assert not any("most of it" in note for note in check(run, plan_of(run)).notes)
+
+
 # --- what is asked for ---------------------------------------------------------------------
 
 

@@ -7,6 +7,7 @@ import hashlib
 import json
 import shlex
 import shutil
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -102,7 +103,7 @@ def verify(
         jobs=len({id(r) for r in store.makers.values()}),
         files=len(names - gone),
         findings=[*findings, *_check_manifest(profile, attested)],
-        notes=_notes(store),
+        notes=[*_of_another_time(store, findings, len(names)), *_notes(store)],
         absent=_told_absent(store, gone if within is None else gone & names),
         provenance=_provenance(store),
         records=attested.hash,
@@ -259,6 +260,18 @@ def _inputs_gone(store: RecordStore, jobs: dict[str, PlannedJob], gone: set[str]
     used = {name for file, record in store.makers.items() if file in jobs for name in record.inputs}
     used -= gone | jobs.keys()
     return sorted(name for name in used if store.content_hash(name) is None)
+
+
+def _of_another_time(store: RecordStore, findings: list[Finding], files: int) -> Iterator[str]:
+    """One line for a run as a whole that the current settings and code have left behind."""
+    old = sum(finding.kind in ("stale", "missing") for finding in findings)
+    ran = Counter(record.code.commit for record in store.makers.values() if record.code.commit)
+    if ran and 2 * old > files:
+        commit = ran.most_common(1)[0][0]
+        yield (
+            f"most of it is of commit {commit[:7]}, and not what the current settings and code ask"
+            " for: check that commit out to verify it as it was, or run it again"
+        )
 
 
 def _notes(store: RecordStore) -> list[str]:
