@@ -248,7 +248,8 @@ def _graph_figure(source: str) -> Figure:
         from causaldq.pipeline.report.pictures import graph_caption
 
         rows = tidy.edges[tidy.edges["source"] == source]
-        return f"Causal graph of {latex(source)}. {graph_caption(rows)}"
+        p = tidy.config.sources[source].p
+        return f"Causal graph of {latex(source)}. {graph_caption(rows, p)}"
 
     return Figure(f"graph_{source}", "Graphs", "graph", draw, caption, height=0.4)
 

@@ -86,7 +86,8 @@ def graph_figure(rows: pd.DataFrame) -> Any:
     return figure
 
 
-def graph_caption(rows: pd.DataFrame) -> str:
+def graph_caption(rows: pd.DataFrame, p: int | None) -> str:
+    """What a source's edges are; p, if the settings know it, stands where there are none."""
     known = (
         "Estimated against true. Right: found as it is; direction open: found, without a direction,"
         " which counts as right; reversed: found the wrong way round; extra: found where there is"
@@ -94,8 +95,8 @@ def graph_caption(rows: pd.DataFrame) -> str:
     )
     unknown = "The true graph is not known: shown is what was found."
     text = unknown if rows["kind"].isin(edge.UNJUDGED).all() else known
-    if not rows.empty:
-        text = f"$p={rows['p'].iloc[0]}$ streams. {text}"
+    if not rows.empty or p is not None:
+        text = f"$p={p if rows.empty else rows['p'].iloc[0]}$ streams. {text}"
     if (rows["p"] > MOST_DRAWN).any():
         text += " A mark is an edge from the stream of its row to that of its column."
     return text

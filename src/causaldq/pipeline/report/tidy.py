@@ -92,10 +92,13 @@ class Tidy:
         return own[own["scenario"] == scenario]
 
     def size(self, scenario: str) -> str:
-        """How large a scenario is, in words; its sensors alone if nothing was measured in it."""
+        """How large a scenario is, in words; as set, if nothing was measured in it."""
         cells = self.cells(scenario)
         if cells.empty:
-            return f"$m={self.config.scenarios[scenario].m}$ sensors"
+            wanted = self.config.scenarios[scenario]
+            p = self.config.sources[wanted.source].p
+            streams = "" if p is None else f"$p={p}$ streams, "
+            return f"{streams}$m={wanted.m}$ sensors"
         return tables.size(cells.iloc[0])
 
     def events_of(self, scenario: str) -> pd.DataFrame:
