@@ -53,7 +53,7 @@ def test_the_filters_sum_grows_by_what_begins_less_what_is_dropped() -> None:
     dropped_some = False
     for t in range(20):
         streams = [t % 3, (t + 1) % 3]
-        begins = int(method._begins(state.time)[0])
+        begins = int(method.times.begins(state.time)[0])
         dropped = span[begins] * np.exp(state.total[0, begins])
         dropped_some |= bool(dropped > 0)
         grown = expected_next_sum(method, state, streams, rng)
@@ -68,7 +68,7 @@ def test_the_filters_sum_grows_by_what_begins_less_what_is_dropped() -> None:
 def test_what_the_filter_has_begun_weighs_no_more_than_its_bound(levels: int, kept: int) -> None:
     own = BayesPosteriorSettings(levels=levels, kept=kept)
     method = BayesPosterior(a_problem(np.eye(3), 1), own)
-    begun = np.cumsum(np.exp(method.log_span)[method._begins(np.arange(3000))])
+    begun = np.cumsum(np.exp(method.log_span)[method.times.begins(np.arange(3000))])
     bound = np.array([np.exp(bound_limit(method, float(n))) for n in range(1, 3001)])
     assert (begun <= bound * (1 + 1e-9)).all()
     # and not by far: the slack is bounded while both grow

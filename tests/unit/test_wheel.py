@@ -94,8 +94,8 @@ def test_the_readmes_example_runs_there(bin_folder: Path, tmp_path: Path) -> Non
 def test_the_command_fits_and_watches_there(bin_folder: Path, tmp_path: Path) -> None:
     command = str(bin_folder / "causaldq")
     run(command, "example", "plant.csv", folder=tmp_path)
-    fit = ["fit", "plant.csv", "--sensors", "3", "--normal", "1:700", "--arl0", "50"]
-    run(command, *fit, "--output", "plant.monitor", folder=tmp_path)
+    fit = ["fit", "plant.csv", "--time", "minute", "--sensors", "3", "--normal", "1:700"]
+    run(command, *fit, "--arl0", "50", "--output", "plant.monitor", folder=tmp_path)
     watched = run(command, "watch", "plant.monitor", "plant.csv", folder=tmp_path, check=False)
     assert watched.returncode == 3, watched.stderr
     assert "ALARM" in watched.stdout
