@@ -14,7 +14,7 @@ from causaldq.pipeline import places
 from causaldq.pipeline.arguments import Files
 from causaldq.pipeline.config import Config
 from causaldq.pipeline.method_files import GRAPHS, NETWORK, MethodRun
-from causaldq.pipeline.sources.catalogue import Catalogue, DataSet
+from causaldq.pipeline.sources.catalogue import Catalogue, Credits, DataSet
 from causaldq.pipeline.sources.registry import is_fetched, is_recorded
 from causaldq.setting import Protocol, Settings
 from causaldq.worlds.shifts import Cell
@@ -142,6 +142,10 @@ class Plan:
             for name, path in self.given_to(run).items()
             if name not in left_out
         }
+
+    def credits(self) -> dict[str, Credits]:
+        """What results say of the data sets that they were made from, by name."""
+        return {name: data_set.part(Credits) for name, data_set in self.data_sets.items()}
 
     def share(self, model: type[S], *parts: Settings, **own: Any) -> S:
         """A job's share of the settings.

@@ -27,8 +27,7 @@ class DescribeJob(Config):
 
 
 def settings(plan: Plan) -> DescribeJob:
-    said = {name: data_set.part(Credits) for name, data_set in plan.data_sets.items()}
-    return plan.share(DescribeJob, credits=said)
+    return plan.share(DescribeJob, credits=plan.credits())
 
 
 def inputs(plan: Plan) -> "Files":

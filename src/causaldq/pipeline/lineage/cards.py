@@ -7,7 +7,7 @@ card that the address names.
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -28,7 +28,7 @@ from causaldq.pipeline.report.claims import PROTOCOLS, tally, verdict_words
 from causaldq.pipeline.report.judges.evidence import Count
 from causaldq.pipeline.report.labels import label
 from causaldq.pipeline.report.tidy import Tidy, table_name
-from causaldq.pipeline.sources.catalogue import read_catalogue
+from causaldq.pipeline.sources.catalogue import Credits
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,8 @@ class Given:
     facts: list[Path]
     curves: list[Path]
     published: Path
-    sources: Path
+    credits: Mapping[str, Credits]
+    """What is said of data sets, by name."""
 
 
 def cards_page(config: Config, tidy: Tidy, given: Given, provenance: str, template: Path) -> str:
@@ -240,13 +241,12 @@ def training_cards(config: Config, tidy: Tidy, given: Given) -> Iterator[tuple[s
 
 def jobs_behind(store: RecordStore, cards: Iterable[Card], given: Given) -> dict[str, Any]:
     """All jobs behind some numbers, by name."""
-    known = read_catalogue(given.sources)
     waiting = [name for card in cards for name in (*card.files, card.file)]
     found: dict[str, Any] = {}
     while waiting:
         record = store.makers.get(waiting.pop())
         if record is not None and record.job not in found:
-            found[record.job] = _facts(record) | {"did": sentence(record, known)}
+            found[record.job] = _facts(record) | {"did": sentence(record, given.credits)}
             waiting += record.inputs
     return found
 

@@ -6,7 +6,7 @@ from typing import Any
 from causaldq.pipeline.lineage.records import Record
 from causaldq.pipeline.lineage.safe_names import texts
 from causaldq.pipeline.report.labels import label
-from causaldq.pipeline.sources.catalogue import Catalogue
+from causaldq.pipeline.sources.catalogue import Credits
 
 OF_RULES = {
     "prepare": "The recorded streams of {name} were scaled, and rows were held out.",
@@ -37,7 +37,7 @@ OF_RULES = {
 """By rule, where its name is all that has to be said of a job."""
 
 
-def sentence(record: Record, catalogue: Catalogue) -> str:
+def sentence(record: Record, credits: Mapping[str, Credits]) -> str:
     """What a job did, from its settings; that it ran, where nothing better is known."""
     name = record.job.partition("/")[2]
     settings = record.settings if isinstance(record.settings, dict) else {}
@@ -45,7 +45,7 @@ def sentence(record: Record, catalogue: Catalogue) -> str:
         return OF_RULES[record.rule].format(name=name)
     try:
         if record.rule == "fetch":
-            return _fetched(settings, catalogue)
+            return _fetched(settings, credits)
         if record.rule == "simulate":
             return _simulated(name, settings)
         if record.rule == "train":
@@ -57,13 +57,13 @@ def sentence(record: Record, catalogue: Catalogue) -> str:
     return f"The job {record.job} of the pipeline ran."
 
 
-def _fetched(settings: Mapping[str, Any], catalogue: Catalogue) -> str:
-    known = next((text for text in texts(settings) if text in catalogue.sets), None)
+def _fetched(settings: Mapping[str, Any], credits: Mapping[str, Credits]) -> str:
+    known = next((text for text in texts(settings) if text in credits), None)
     if known is None:
         return "The data were fetched, and their hashes compared with data/sources.yaml."
-    data = catalogue.sets[known]
+    data = credits[known]
     return (
-        f"The data are {data.title} ({data.version}); licence: {data.licence}. Their hashes were"
+        f"The data are {data.title}; licence: {data.licence}. Their hashes were"
         " compared with those in data/sources.yaml."
     )
 

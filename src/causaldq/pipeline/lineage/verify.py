@@ -298,7 +298,9 @@ def _check_lock(store: RecordStore) -> Iterator[Finding]:
         if not any(Path(out.path).parts[1:2] == (store.profile,) for out in stage.outs):
             continue
         for out in stage.outs:
-            is_here = not any(path.is_relative_to(out.path) for path in gone)
+            # A folder without files is not there at all in a clone.
+            empty = may_be_absent(f"{out.path}/") and not (root / out.path).exists()
+            is_here = not empty and not any(path.is_relative_to(out.path) for path in gone)
             if is_here and _md5(root / out.path) != out.md5:
                 yield Finding(
                     "changed", out.path, f"stage {name} of dvc.lock has another; run dvc repro"
