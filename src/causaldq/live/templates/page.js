@@ -139,7 +139,7 @@ function drawGraph(causes) {
   let edges = plant.edges.filter(([a, b]) => small || onPath.has(`${a}-${b}`));
   const nodes = [...new Set([...edges.flat(), ...begun])];
   if (!nodes.length) {
-    svg.setAttribute("viewBox", "0 0 600 40");
+    svg.setAttribute("viewBox", "0 0 1100 40");
     svg.append(element("text", { x: 4, y: 24 }, plant.edges.length ? "No alarm: no cause is suspected." : "This method weighs no root causes; the strongest streams are listed."));
     svg.setAttribute("aria-label", "No graph");
     return;
