@@ -16,7 +16,7 @@ from select import select
 from typing import Any
 
 CHROMIUM = shutil.which("chromium")
-PATIENCE = 60.0
+PATIENCE = 1800.0
 """Seconds that a page may take."""
 KEYS = {"Tab": 9, "Enter": 13}
 LOCAL = ("file:", "data:", "blob:", "about:", "devtools:", "chrome:")

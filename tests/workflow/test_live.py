@@ -20,7 +20,7 @@ from browser import CHROMIUM, Browser, chromium
 
 ROOT = Path(__file__).parents[2]
 MOSQUITTO = shutil.which("mosquitto", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
-PATIENCE = 60.0
+PATIENCE = 1800.0
 TOKEN = "for this test alone"
 pytestmark = pytest.mark.workflow
 
