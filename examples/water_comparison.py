@@ -13,18 +13,21 @@ from water_leaks import FilterFixed, FilterInTurn, LeakMixture, placed, watched
 from water_network import Network, Normal
 
 import causaldq
+from causaldq.calibration import average_run_length, limit_at_most, limit_for, run_lengths
 from causaldq.methods import BayesPosterior, Tssrp, TssrpCov
-from causaldq.models.rows import estimate_covariance
-from causaldq.models.streams import Records, StreamModel
+from causaldq.models.rows import block_bootstrap, estimate_covariance
+from causaldq.run import statistics
 from causaldq.seeds import generator
 
 FILE = Path(__file__).with_name("water_delays.csv")
 LOGGERS = (10, 20, 40)
 ARL0 = 168.0
 """Hours to a false alarm: one a week."""
-DAYS = {"fit": 60, "set": 100, "check": 100}
-"""Of normal operation: for the covariance, to set limits, and to check them."""
-PATHS = 50
+DAYS = {"fit": 60, "first": 100, "second": 100}
+"""Of normal operation: for the covariance, and two halves for the limits."""
+HALVES = ("first", "second")
+PATHS, STEPS = 30, 336
+"""Drawn from each half, in blocks of a day, and their length."""
 LEAKS = 50
 FLOWS = (3.0, 9.0)
 """Leaks are drawn evenly between these, m³/h: 2 to 5% of what the town uses."""
@@ -36,12 +39,12 @@ RESAMPLES = 2000
 def main() -> None:
     """Make the table."""
     network = Network()
-    table = compared(network, LOGGERS, leaks=LEAKS, paths=PATHS, seed=0)
+    table = compared(network, LOGGERS, leaks=LEAKS, seed=0)
     table.to_csv(FILE, index=False, float_format="%.4g")
     print(table.round(1).to_string(index=False))
 
 
-def compared(network: Network, loggers, leaks: int, paths: int, seed: int) -> pd.DataFrame:
+def compared(network: Network, loggers, leaks: int, seed: int) -> pd.DataFrame:
     """A row for each method and number of loggers."""
     rows = {
         use: network.readings(24 * days, generator(seed, "normal", use))
@@ -49,36 +52,49 @@ def compared(network: Network, loggers, leaks: int, paths: int, seed: int) -> pd
     }
     normal = Normal.of(rows["fit"])
     scaled = {use: normal.scaled(found) for use, found in rows.items()}
-    streams = StreamModel(
-        tuple(network.names),
-        scaled["set"],
-        estimate_covariance(scaled["fit"]).matrix,
-        np.zeros((network.p, network.p)),
-        Records(*np.ones((2, network.p)), scaled["check"], *np.empty((2, 0, network.p)), 0),
-    )
+    covariance = estimate_covariance(scaled["fit"]).matrix
+    quiet = np.concatenate([paths_of(scaled[use], seed, use) for use in HALVES])
     signatures = network.signatures(np.mean(FLOWS)) / np.median(normal.sd, axis=0)
     places, recordings = leaking(network, normal, leaks, seed)
     apart = np.array([network.distances(place) for place in places])
     found = []
     for m in loggers:
         for name, method in methods(signatures, m).items():
-            limit = causaldq.calibrate(
-                method, streams, m, arl0=ARL0, paths=paths, horizon=2, seed=seed
-            )
-            made = method(causaldq.Problem(streams.covariance, m))
+            made = method(causaldq.Problem(covariance, m))
+            limit, reached = limited(made, quiet, seed)
             rng = generator(seed, "watch")
-            delay, missed, named = watched(made, recordings, BEFORE, limit.value, rng)
+            delay, missed, named = watched(made, recordings, BEFORE, limit, rng)
             metres = np.where(np.isnan(delay), np.nan, apart[np.arange(leaks), named])
             found.append(
                 {"method": name, "loggers": m}
                 | interval("delay", delay, np.mean, seed)
                 | interval("metres", metres, np.median, seed)
                 | {"missed": missed.mean(), "early": np.isnan(delay).mean(), "leaks": leaks}
-                | {"asked": ARL0, "reached": limit.reached.value}
-                | {"reached_low": limit.reached.low, "reached_high": limit.reached.high}
+                | {"asked": ARL0, "reached": reached}
             )
             print(found[-1], flush=True)
     return pd.DataFrame(found)
+
+
+def paths_of(rows, seed: int, half: str):
+    """Paths (PATHS, STEPS, p) without a leak, of days in any order."""
+    return block_bootstrap(rows, PATHS, STEPS, 24, generator(seed, "paths", half))
+
+
+def limited(method, quiet, seed: int) -> tuple[float, float]:
+    """The limit at which paths without a leak reach ARL0, and how far it can be trusted.
+
+    The second number is what both halves reach if each is watched at the limit of the other.
+    """
+    rng = generator(seed, "quiet")
+    seen = statistics(method, quiet, None, rng, lambda so_far: limit_at_most(so_far, 1.3 * ARL0))
+    first, second = seen[:PATHS], seen[PATHS:]
+    parts = [
+        run_lengths(first, limit_for(second, ARL0)),
+        run_lengths(second, limit_for(first, ARL0)),
+    ]
+    lengths, censored = (np.concatenate(part) for part in zip(*parts, strict=True))
+    return limit_for(seen, ARL0), average_run_length(lengths, censored)
 
 
 def methods(signatures, m: int) -> dict:

@@ -143,14 +143,14 @@ def watched(method, recordings, start, limit, rng):
     """
     n, hours, _ = recordings.shape
     delay, named = np.full(n, float(hours - start)), np.zeros(n, dtype=int)
-    alarmed = np.zeros(n, dtype=bool)
-    state = method.start(n, None, rng)
+    running, state = np.arange(n), method.start(n, None, rng)
     for hour in range(hours):
-        state, _, value = step(method, state, recordings[:, hour], rng)
-        now = ~alarmed & (value > limit)
-        delay[now] = hour - start + 1 if hour >= start else np.nan
-        named = np.where(alarmed, named, method.contributions(state).argmax(axis=1))
-        alarmed |= now
-        if alarmed.all():
-            break
-    return delay, ~alarmed, named
+        state, _, value = step(method, state, recordings[running, hour], rng)
+        over = value > limit
+        ended = over | (hour == hours - 1)
+        if ended.any():
+            suspected = method.contributions(state.take(np.flatnonzero(ended)))
+            named[running[ended]] = suspected.argmax(axis=1)
+        delay[running[over]] = hour - start + 1 if hour >= start else np.nan
+        running, state = running[~over], state.take(np.flatnonzero(~over))
+    return delay, np.isin(np.arange(n), running), named

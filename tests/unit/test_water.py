@@ -149,16 +149,13 @@ def test_the_leak_is_found_and_named() -> None:
 
 
 def test_a_watch_counts_early_alarms_and_missed_leaks() -> None:
-    class Given(BayesPosterior):
-        """A statistic of three courses: an early alarm, a late one, none."""
-
-        def statistic(self, state):  # type: ignore[no-untyped-def]
-            return np.where(state.time == np.array([3, 7, 99]), 1.0, 0.0)
-
-    method = Given(Problem(np.eye(4), 2))
-    delay, missed, _ = watched(method, np.zeros((3, 10, 4)), 5, 0.5, np.random.default_rng(0))
+    rows = np.zeros((3, 10, 4))
+    rows[0, 2, 1] = rows[1, 6, 3] = 100.0  # before the leak at 5, and its second hour
+    method, rng = BayesPosterior(Problem(np.eye(4), 4)), np.random.default_rng(0)
+    delay, missed, named = watched(method, rows, 5, 50.0, rng)
     np.testing.assert_array_equal(delay, [np.nan, 2, 5])
     np.testing.assert_array_equal(missed, [False, False, True])
+    assert named[:2].tolist() == [1, 3]
 
 
 def test_fixed_sensors_go_one_to_each_part_that_moves_alone() -> None:

@@ -13,7 +13,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()
-EXTRAS = {"torch", "snakemake", "dvc", "scikit-learn", "matplotlib", "pyyaml", "jinja2"}
+EXTRAS = {"torch", "snakemake", "dvc", "scikit-learn", "matplotlib", "pyyaml", "jinja2", "epyt"}
 
 
 def run(
