@@ -66,9 +66,13 @@ print(f"alarm {hour - start + 1} hours after the leak: {reading.alarm}")
 print(f"named {network.names[named]}, leak at {network.names[leak]}: {metres:.0f} m along pipes")
 
 # %%
-# On the map, and beside other methods. Their delays are those of 50 leaks of 3 to 9 m³/h, measured
-# by ``examples/water_comparison.py`` (about ten minutes; the picture reads what it wrote), all
-# with one false alarm a week.
+# On the map, and beside other methods, all with one false alarm a week: 50 leaks of 3 to 9 m³/h at
+# random junctions and hours, each watched for four days at most. That takes ten minutes, so the
+# picture reads what ``examples/water_comparison.py`` measured. The *leak mixture* is the method
+# above; the *filter* is `bayes_posterior`, which knows the covariance of pressures but no
+# hydraulics. *Fixed* loggers stay where QR pivots on the leaks' signatures place them, a usual way
+# to place sensors; *in turn*, loggers go round all junctions (round robin). TSSRP is read as
+# published, and told the covariance.
 
 table = pd.read_csv("water_delays.csv")
 figure, (town, chart) = plt.subplots(2, 1, figsize=(7.2, 8.6), height_ratios=[1.15, 1])
@@ -104,3 +108,21 @@ chart.set_yticks(np.arange(table.method.nunique())[::-1], table.method.unique())
 chart.set(xlim=(0, None), xlabel="hours from leak to alarm, mean with 95% interval")
 chart.set_title("Delay by method and number of loggers, all with one false alarm a week")
 plt.show()
+
+# %%
+# What it says. Knowing the hydraulics is worth most. With it, loggers that go where the leak may be
+# are earlier than fixed ones. Without it they are not: the filter takes streams to shift one by
+# one, while a leak lowers hundreds a little, and well placed loggers that stay beat it. Going round
+# comes last. So for leaks: use the pipes, or leave the loggers where they are.
+#
+# The median distance, along pipes, from the junction named to the leak, in metres; half of all
+# pairs of junctions are more than 1.3 km apart. Fixed loggers alarm later, on more readings, and
+# name no worse place:
+
+print(table.pivot(index="method", columns="loggers", values="metres").round().astype(int))
+
+# %%
+# And the hours to a false alarm, 168 asked: each half of 200 days without a leak, at the limit
+# that the other half sets.
+
+print(table.pivot(index="method", columns="loggers", values="reached").round().astype(int))

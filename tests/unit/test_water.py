@@ -3,7 +3,9 @@
 import sys
 
 import numpy as np
+import pandas as pd
 import pytest
+import water_comparison
 from water_leaks import FLOWS, FilterFixed, FilterInTurn, LeakMixture, alike, placed, watched
 from water_network import Network, Normal, by_hour, toolkit
 
@@ -167,3 +169,16 @@ def test_leaks_alike_are_grouped() -> None:
     member = alike(np.repeat(np.eye(3), 4, axis=0) * np.linspace(1, 2, 12)[:, None], 3)
     assert member.sum(axis=0).tolist() == [4, 4, 4]
     assert (member.sum(axis=1) == 1).all()
+
+
+# --- what the gallery shows -----------------------------------------------------------------
+
+
+def test_the_table_is_of_the_scripts_settings() -> None:
+    table = pd.read_csv(water_comparison.FILE)
+    wanted = water_comparison.methods(drops(60), 10)
+    rows = {(name, m) for name in wanted for m in water_comparison.LOGGERS}
+    assert set(zip(table.method, table.loggers, strict=True)) == rows
+    assert (table.asked == water_comparison.ARL0).all()
+    assert (table.leaks == water_comparison.LEAKS).all()
+    assert (table.delay <= water_comparison.AFTER).all()
