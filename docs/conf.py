@@ -58,7 +58,7 @@ sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "gallery",
     "filename_pattern": r"\.py$",
-    "ignore_pattern": r"/(mqtt_watch|water_\w+)\.py$",  # waits for a broker; helpers of 7
+    "ignore_pattern": r"(^|/)(mqtt_watch|water_\w+)\.py$",  # waits for a broker; helpers of 7
     "within_subsection_order": "FileNameSortKey",
     "reset_modules": ("matplotlib", "pictures.apply_style"),
     "abort_on_example_error": True,
