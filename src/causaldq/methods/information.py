@@ -2,6 +2,12 @@
 
 import numpy as np
 
+from causaldq.covariance import (
+    BlockCovariance,
+    CovarianceLike,
+    FactorCovariance,
+    Structured,
+)
 from causaldq.types import Floats, Ints
 
 TIE = 1e-9
@@ -11,9 +17,13 @@ ROUNDS = 12
 """With more sensors than this, several are picked at a time, each without regard to the others
 of its round."""
 
+FEW = 500
+"""Streams up to which a structured covariance is used as a matrix: one for all replications at a
+time is faster there than its short cut."""
+
 
 def most_informative(
-    covariance: Floats,
+    covariance: CovarianceLike,
     weights: Floats,
     m: int,
     signatures: Floats | None = None,
@@ -24,7 +34,7 @@ def most_informative(
 
 
 def picked_in_order(
-    covariance: Floats,
+    covariance: CovarianceLike,
     weights: Floats,
     m: int,
     signatures: Floats | None = None,
@@ -42,11 +52,18 @@ def picked_in_order(
 
         C <- C - c' c        M <- M - c' f - f' c,   f = b - (b[z] L'^-1) c / 2
 
-    are of low rank, so only diagonals and picked rows are kept: O(m p (m + h)).
+    are of low rank, so only diagonals and picked rows are kept: O(m p (m + h)). The sum is not
+    submodular, since a second stream can tell what the first shows of a shift from what is common
+    to both; so gains of earlier rounds are no bounds on later ones, and structured covariances
+    have bounds of their own (`_by_factors`, `_by_groups`).
     """
     n, p = len(weights), covariance.shape[-1]
     if m == p:
         return np.tile(np.arange(p), (n, 1))
+    if isinstance(covariance, Structured):
+        if p > FEW and signatures is None:
+            return _by_structure(covariance, weights, m, np.broadcast_to(noise, weights.shape))
+        covariance = covariance.dense
     rows = np.arange(n)[:, None]
     if signatures is not None and not (carries := weights.any(axis=0)).all():
         weights, signatures = weights[:, carries], signatures[carries]
@@ -122,3 +139,88 @@ def _inverse_factor(block: Floats, least: Floats) -> Floats:
         return 1.0 / np.sqrt(np.maximum(block, least[:, :, None]))
     ridge = least[:, :, None] * np.eye(block.shape[1])
     return np.asarray(np.linalg.inv(np.linalg.cholesky(block + ridge)), np.float64)
+
+
+# --- structured covariances --------------------------------------------------------------------
+
+
+def _by_structure(covariance: Structured, weights: Floats, m: int, noise: Floats) -> Ints:
+    """The same picks (n, m), row by row, without the covariances of all streams."""
+    if isinstance(covariance, FactorCovariance):
+        rows = [_by_factors(covariance, *row, m) for row in zip(weights, noise, strict=True)]
+    elif isinstance(covariance, BlockCovariance):
+        rows = [_by_groups(covariance, *row, m) for row in zip(weights, noise, strict=True)]
+    else:
+        return picked_in_order(covariance.dense, weights, m, noise=noise)
+    return np.array(rows)
+
+
+def _by_factors(covariance: FactorCovariance, weights: Floats, noise: Floats, m: int) -> Ints:
+    """Picks (m,) for weights (p,): streams hang together by factors B (p, r) alone.
+
+    With Z the streams picked and D their own variances, the factors are known up to
+    V = (I + B_Z' D^-1 B_Z)^-1, and a stream j has
+
+        C_j = own_j + b_j V b_j'        A_j = w_j + b_j K b_j',   K = V B_Z' D^-1 w_Z D^-1 B_Z V.
+
+    Eigenvalues of V and K bound both from the length of b_j; only streams that the bounds leave in
+    question are worked out.
+    """
+    loadings, own, shared = covariance.loadings, covariance.own, covariance.shared
+    r = covariance.factors
+    precision, products = np.eye(r), np.zeros((r, r))
+    known: Floats = np.eye(r)
+    moved: Floats = np.zeros((r, r))
+    picked = np.empty(m, dtype=np.int64)
+    taken = np.zeros(len(own), dtype=bool)
+    size = -(-m // ROUNDS)
+    for k in range(0, m, size):
+        count = min(size, m - k)
+        (low_v, high_v), (low_k, high_k) = _ends(known), _ends(moved)
+        least = (weights + low_k * shared) / (own + high_v * shared) * noise
+        most = (weights + high_k * shared) / (own + low_v * shared) * noise
+        least[taken] = most[taken] = -1.0
+        edge = np.partition(least, -count)[-count]
+        unclear = np.flatnonzero(most >= edge)
+        near = loadings[unclear]
+        seen = np.einsum("pr,pr->p", near @ moved, near)
+        open_ = np.einsum("pr,pr->p", near @ known, near)
+        gain = (weights[unclear] + seen) / (own[unclear] + open_) * noise[unclear]
+        z = unclear[_largest(gain[None], count)[0]]
+        picked[k : k + count], taken[z] = z, True
+        weighed = loadings[z] / own[z, None]
+        precision += loadings[z].T @ weighed
+        products += weighed.T @ (weights[z, None] * weighed)
+        known = np.asarray(np.linalg.inv(precision), np.float64)
+        moved = known @ products @ known
+    return picked
+
+
+def _ends(matrix: Floats) -> tuple[float, float]:
+    """Bounds on the eigenvalues of a positive semidefinite matrix (r, r), rounding included."""
+    if not len(matrix):
+        return 0.0, 0.0
+    values = np.linalg.eigvalsh(matrix)
+    slack = TIE * abs(float(values[-1]))
+    return max(float(values[0]) - slack, 0.0), float(values[-1]) + slack
+
+
+def _by_groups(covariance: BlockCovariance, weights: Floats, noise: Floats, m: int) -> Ints:
+    """Picks (m,) for weights (p,): a pick changes the gains of its own group alone."""
+    gain = weights / covariance.variance * noise
+    picked: list[int] = []
+    size = -(-m // ROUNDS)
+    for k in range(0, m, size):
+        z = _largest(gain[None].copy(), min(size, m - k))[0]
+        picked += z.tolist()
+        gain[z] = -1.0
+        for group in np.unique(covariance.group[z]):
+            members, matrix = covariance.members[group], covariance.matrix_of(group)
+            inside = np.isin(members, picked)
+            weight, others = weights[members], ~inside
+            slopes = np.linalg.solve(matrix[np.ix_(inside, inside)], matrix[np.ix_(inside, others)])
+            shown = weight[others] + weight[inside] @ slopes**2
+            left = np.diag(matrix)[others] - (matrix[np.ix_(inside, others)] * slopes).sum(axis=0)
+            least = TIE * np.diag(matrix)[others]
+            gain[members[others]] = shown / np.maximum(left, least) * noise[members[others]]
+    return np.array(picked)

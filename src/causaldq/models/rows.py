@@ -7,10 +7,11 @@ from typing import Literal
 
 import numpy as np
 
+from causaldq.covariance import CovarianceLike
 from causaldq.errors import DataError
 from causaldq.types import Bools, Floats, Ints
 
-Estimator = Literal["sample", "ledoit_wolf"]
+Estimator = Literal["sample", "ledoit_wolf", "factor", "block"]
 
 ROWS_A_STREAM = 10
 """With fewer in-control rows for each stream the sample covariance is shrunk."""
@@ -56,7 +57,7 @@ def varying(rows: Floats) -> Bools:
 class Covariance:
     """An estimated correlation matrix, and how it was estimated."""
 
-    matrix: Floats
+    matrix: CovarianceLike
     """(p, p), with ones on the diagonal."""
     estimator: Estimator
     shrinkage: float
