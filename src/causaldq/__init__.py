@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from causaldq.covariance import BlockCovariance, FactorCovariance
     from causaldq.errors import CausalDQError
     from causaldq.example import example_plant
+    from causaldq.fleet import Fleet, FleetReading
     from causaldq.limits import Limit, calibrate
     from causaldq.live.session import Session
     from causaldq.live.settings import WatchSettings
@@ -42,6 +43,8 @@ _HOMES = {
     "BlockCovariance": "causaldq.covariance",
     "CausalDQError": "causaldq.errors",
     "FactorCovariance": "causaldq.covariance",
+    "Fleet": "causaldq.fleet",
+    "FleetReading": "causaldq.fleet",
     "Limit": "causaldq.limits",
     "Method": "causaldq.methods.base",
     "Monitor": "causaldq.monitor",
@@ -69,7 +72,7 @@ __all__ = [  # noqa: RUF022 - in the order of use
     "Monitor", "Reading", "NamedCause", "SensorRules", "Session", "WatchSettings", "simulate",
     "Shift", "StreamModel", "calibrate", "Limit", "evaluate", "check_method", "methods",
     "method_names", "Method", "Problem", "State", "Truth", "FactorCovariance", "BlockCovariance",
-    "example_plant", "CausalDQError",
+    "Fleet", "FleetReading", "example_plant", "CausalDQError",
 ]  # fmt: skip
 
 

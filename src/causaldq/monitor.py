@@ -248,9 +248,13 @@ class Monitor(Online):
         path : path
             The file appears whole or not at all.
         """
+        write_sealed(Path(path), "monitor", VERSION, *self._whole())
+
+    def _whole(self) -> tuple[dict[str, Any], Arrays]:
+        """What it is and what it has seen."""
         facts, arrays = self._made_of()
         seen, seen_arrays = self.snapshot()
-        write_sealed(Path(path), "monitor", VERSION, {**facts, "seen": seen}, arrays | seen_arrays)
+        return {**facts, "seen": seen}, arrays | seen_arrays
 
     def _made_of(self) -> tuple[dict[str, Any], Arrays]:
         """What does not change while it watches."""
