@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 VERSION = 2
 """Of the file format."""
 PATHS = 200
-MANY_STREAMS_PATHS = 15
+MANY_STREAMS_PATHS = 10
 """Where a step of one path takes milliseconds."""
 
 
@@ -118,7 +118,7 @@ class Monitor(Online):
             comes closer to `arl0`; without one it is cross-fitted.
         paths : int, optional
             In-control paths behind the limit; its error is about 1 / sqrt(paths). By default 200,
-            and 15 above 2,000 streams.
+            and 10 above 2,000 streams.
         seed : int
             The same rows and seed give the same monitor.
         progress : bool

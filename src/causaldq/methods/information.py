@@ -17,6 +17,9 @@ ROUNDS = 12
 """With more sensors than this, several are picked at a time, each without regard to the others
 of its round."""
 
+AHEAD = 4
+"""Streams for each sensor that are kept ahead, to say what a pick gains at least."""
+
 FEW = 500
 """Streams up to which a structured covariance is used as a matrix: one for all replications at a
 time is faster there than its short cut."""
@@ -163,31 +166,37 @@ def _by_factors(covariance: FactorCovariance, weights: Floats, noise: Floats, m:
 
         C_j = own_j + b_j V b_j'        A_j = w_j + b_j K b_j',   K = V B_Z' D^-1 w_Z D^-1 B_Z V.
 
-    Eigenvalues of V and K bound both from the length of b_j; only streams that the bounds leave in
-    question are worked out.
+    Eigenvalues of V and K bound that from the length of b_j. Streams that were ahead before say
+    what a pick gains at least, and only those that may gain more are worked out.
     """
     loadings, own, shared = covariance.loadings, covariance.own, covariance.shared
     r = covariance.factors
     precision, products = np.eye(r), np.zeros((r, r))
     known: Floats = np.eye(r)
     moved: Floats = np.zeros((r, r))
+
+    def gains(streams: Ints) -> Floats:
+        near = loadings[streams]
+        shown = weights[streams] + np.einsum("pr,pr->p", near @ moved, near)
+        left = own[streams] + np.einsum("pr,pr->p", near @ known, near)
+        return np.asarray(shown / left * noise[streams], np.float64)
+
     picked = np.empty(m, dtype=np.int64)
-    taken = np.zeros(len(own), dtype=bool)
-    size = -(-m // ROUNDS)
+    free = np.ones(len(own), dtype=bool)
+    size, wide = -(-m // ROUNDS), min(AHEAD * m, len(own))
+    ahead = np.argpartition(weights / covariance.variance * noise, -wide)[-wide:]
     for k in range(0, m, size):
         count = min(size, m - k)
-        (low_v, high_v), (low_k, high_k) = _ends(known), _ends(moved)
-        least = (weights + low_k * shared) / (own + high_v * shared) * noise
-        most = (weights + high_k * shared) / (own + low_v * shared) * noise
-        least[taken] = most[taken] = -1.0
-        edge = np.partition(least, -count)[-count]
-        unclear = np.flatnonzero(most >= edge)
-        near = loadings[unclear]
-        seen = np.einsum("pr,pr->p", near @ moved, near)
-        open_ = np.einsum("pr,pr->p", near @ known, near)
-        gain = (weights[unclear] + seen) / (own[unclear] + open_) * noise[unclear]
+        ahead = ahead[free[ahead]]
+        edge = np.partition(gains(ahead), -count)[-count] * (1.0 - TIE)
+        (least_open, _), (_, most_moved) = _ends(known), _ends(moved)
+        most = (weights + most_moved * shared) / (own + least_open * shared) * noise
+        unclear = np.flatnonzero((most >= edge) & free)
+        gain = gains(unclear)
+        if len(unclear) > wide:
+            ahead = unclear[np.argpartition(gain, -wide)[-wide:]]
         z = unclear[_largest(gain[None], count)[0]]
-        picked[k : k + count], taken[z] = z, True
+        picked[k : k + count], free[z] = z, False
         weighed = loadings[z] / own[z, None]
         precision += loadings[z].T @ weighed
         products += weighed.T @ (weights[z, None] * weighed)
