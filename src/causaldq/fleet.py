@@ -70,7 +70,7 @@ class Fleet:
     >>> fleet = Fleet([
     ...     Monitor.fit(rows[:400], sensors=3, arl0=100, seed=seed, paths=20) for seed in range(2)
     ... ])
-    >>> for minute in range(780, 820):
+    >>> for minute in range(780, 860):
     ...     reading = fleet.update([rows.loc[minute]] * 2)
     >>> reading.alarm.tolist()
     [True, True]

@@ -24,6 +24,7 @@ class CausalDqEq(BayesPosterior):
     """Reads the set of sensors that its Q-values ask for; alarms as the filter does."""
 
     graph: ClassVar[GraphNeed] = "estimated"
+    many_plants: ClassVar[bool] = False
 
     def __init__(
         self, problem: Problem, settings: BayesPosteriorSettings, weights: Mapping[str, Array]
