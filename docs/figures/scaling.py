@@ -14,8 +14,11 @@ quantities = (
 )
 for axes, (quantity, unit, label, most) in zip(panels, quantities, strict=True):
     for form, marker in (("matrix", "s"), ("factors", "o")):
-        found = {int(p): unit * value for p, value in measured["detail"][quantity][form].items()}
-        axes.plot(list(found), list(found.values()), marker=marker, label=form)
+        values = measured["detail"][quantity][form]
+        sizes = sorted(values, key=int)
+        axes.plot(
+            [int(p) for p in sizes], [unit * values[p] for p in sizes], marker=marker, label=form
+        )
     axes.axhline(most, color="black", linestyle="--", linewidth=1)
     axes.text(10, most * 1.1, f"at most {most} at p = 10,000", fontsize=9)
     axes.set(xscale="log", yscale="log", xlabel="streams, p; m = p/10, at most 100", ylabel=label)
