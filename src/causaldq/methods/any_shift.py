@@ -82,10 +82,7 @@ class AnyShiftSettings(Settings):
     ] = [0.5, 1.0, 2.0]
     head_start: Annotated[
         Positive, Field(description="factor of the weight of root causes in choosing sensors")
-    ] = 7.5
-    power: Annotated[
-        NotNegative, Field(description="of a root cause's size in its weight for sensors")
-    ] = 0.0
+    ] = 20.0
     levels: Annotated[
         Count, Field(description="change times 2, 4, ... 2^levels steps apart are kept")
     ] = 7
@@ -176,7 +173,7 @@ class AnyShift(Method[AnyShiftState]):
         shifted, lead = self._belief(state)
         share = _logistic(lead + np.log(self.settings.head_start))
         shifted *= (1.0 - share) / shifted.sum(axis=1, keepdims=True)
-        causes = self.causes.sensor_weights(state.causes, self.settings.power)
+        causes = self.causes.sensor_weights(state.causes, power=0.0)
         weights = np.hstack([shifted, share * causes])
         weights[weights < self.causes.settings.prune] = 0.0
         return weights
