@@ -93,7 +93,8 @@ def test_joining_candidates_keeps_the_sum() -> None:
     families = np.exp(state.total).sum(axis=2)
     np.testing.assert_allclose(np.exp(begun.total).sum(axis=2), families + 1.0)
     began = begun.began[0][begun.began[0] >= 0].tolist()
-    assert sorted(began) == sorted(set(began)) and max(began) == 37
+    assert sorted(began) == sorted(set(began))
+    assert max(began) == 37
 
 
 @given(seed=st.integers(0, 2**32 - 1))

@@ -229,8 +229,8 @@ class AnyShift(Method[AnyShiftState]):
         The one that gives way and the next younger become one.
         """
         rows = np.arange(len(state.time))
-        parts = (state.began, state.score, state.information, state.total)
-        began, score, information, total = (part.copy() for part in parts)
+        began, total = state.began.copy(), state.total.copy()
+        score, information = state.score.copy(), state.information.copy()
         slot = self.times.begins(state.time)
         old = began[rows, slot]
         heir = np.where(began > old[:, None], began, np.iinfo(np.int64).max).argmin(axis=1)

@@ -10,9 +10,9 @@ With Z the streams read, nu their innovations and C_Z the covariance of those, m
 
     h <- (1 - lambda) h + E' C_Z^-1 nu        J <- (1 - lambda) J + E' C_Z^-1 E.
 
-The likelihood ratio of a shift mu that the filter takes no account of, at its largest, has the
-logarithm h' J^-1 h / 2; twice that is the alarm statistic. Shifts mu that the readings allow lie about
-J^-1 h, with covariance V = J^-1, and sensors go where the next innovation could tell most,
+The likelihood ratio of a shift that the filter takes no account of, at its largest, has the
+logarithm h' J^-1 h / 2; twice that is the alarm statistic. Shifts that the readings allow lie about
+mu = J^-1 h, with covariance V = J^-1; sensors go where the next innovation could tell most,
 
     (|mu_i| + sqrt(gamma_n V_ii))^2 / C_ii,
 
