@@ -46,7 +46,7 @@ from pydantic import Field
 from causaldq.methods.base import Method, Problem, State, Truth
 from causaldq.methods.causal_sr import CausalSr, CausalSrSettings, CausalSrState
 from causaldq.methods.causal_sr_no_graph import CausalSrNoGraph
-from causaldq.methods.change_times import ChangeTimes
+from causaldq.methods.change_times import ChangeTimes, log_sum
 from causaldq.methods.information import TIE, most_informative
 from causaldq.setting import Count, NotNegative, Positive, Settings, Share
 from causaldq.statistic import inverse_positive
@@ -237,7 +237,7 @@ class AnyShift(Method[AnyShiftState]):
         gone, stays = total[rows, :, slot], total[rows, :, heir]
         ended = old >= 0
         total[rows, :, heir] = np.where(ended[:, None], np.logaddexp(gone, stays), stays)
-        likelier = _log_sum(gone + self.log_prior) > _log_sum(stays + self.log_prior)
+        likelier = log_sum(gone + self.log_prior) > log_sum(stays + self.log_prior)
         moved = np.flatnonzero(ended & likelier)
         for part in (score, information):
             part[moved, heir[moved]] = part[moved, slot[moved]]
@@ -249,7 +249,7 @@ class AnyShift(Method[AnyShiftState]):
     def statistic(self, state: AnyShiftState) -> Floats:
         by_family = (state.total + self.log_prior[:, None]).reshape(len(state.time), -1)
         causes = self.causes.statistic(state.causes) + self.log_prior_cause
-        return np.logaddexp(_log_sum(by_family), causes)
+        return np.logaddexp(log_sum(by_family), causes)
 
     def contributions(self, state: AnyShiftState) -> Floats:
         return self.posterior(state)
@@ -272,19 +272,16 @@ class AnyShift(Method[AnyShiftState]):
             variance = (self.settings.spread * size) ** 2
             grown = 1.0 + information * variance
             common = (score**2 * variance - information * size**2) / (2 * grown)
-            common -= np.log(grown) / 2
             tilt = score * size / grown
             np.exp(np.minimum(common + tilt, LARGEST), out=up[number])
             np.exp(np.minimum(common - tilt, LARGEST), out=down[number])
+            root = np.sqrt(grown)
+            up[number] /= root
+            down[number] /= root
         np.add(up, down, out=both)
         both /= 2
         both.mean(axis=0, out=ratios[0])
         return ratios
-
-
-def _log_sum(values: Floats) -> Floats:
-    """log sum exp of each row; minus infinity where all are."""
-    return np.asarray(np.logaddexp.reduce(values, axis=1))
 
 
 def _logistic(values: Floats) -> Floats:
