@@ -111,6 +111,24 @@ class CrossSettings(Settings):
     statistics: Annotated[Distinct[Name], Field(description="methods that are not learned")]
 
 
+class FaultSettings(Settings):
+    """Recorded faults, compared at a measured rate of false alarms."""
+
+    scenarios: Annotated[Distinct[Name], Field(description="if the profile has them")]
+    also: Annotated[
+        DistinctOrNone[Name], Field(description="methods beside those of the scenarios; untrained")
+    ]
+    run_lengths: Annotated[
+        Distinct[Positive], Field(description="measured steps to a false alarm, to compare at")
+    ]
+    stretch: Annotated[
+        Count, Field(description="rows in control that count as one for intervals")
+    ]
+    leads: Annotated[
+        Distinct[Count], Field(description="rows before a fault at which it begins to be watched")
+    ]
+
+
 class EvaluationSettings(Settings):
     """How delays are measured."""
 
@@ -186,6 +204,9 @@ class Config(Settings):
     ]
     cross: Annotated[
         CrossSettings | None, Field(description="policies crossed with statistics; null: none")
+    ]
+    faults: Annotated[
+        FaultSettings | None, Field(description="table of recorded faults; null: none")
     ]
     report: ReportSettings
 

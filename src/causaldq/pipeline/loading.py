@@ -182,15 +182,20 @@ def validate(values: Mapping[str, Any]) -> Config:
                     raise ConfigError(str(MisfitError(place, method, f"one of {allowed}")))
     if config.cross is not None:
         listed["cross.policies"] = config.cross.policies
-        for method in config.cross.statistics:
-            if index_class(method) is None or has_shared_network(method):
-                allowed = "methods that are not learned"
-                raise ConfigError(str(MisfitError("cross.statistics", method, allowed)))
+        _check_untrained("cross.statistics", config.cross.statistics)
+    if config.faults is not None:
+        _check_untrained("faults.also", config.faults.also)
     for place, methods in listed.items():
         for method in methods:
             if method not in known:
                 raise ConfigError(str(MisfitError(place, method, f"one of {', '.join(known)}")))
     return config
+
+
+def _check_untrained(place: str, methods: Iterable[str]) -> None:
+    for method in methods:
+        if index_class(method) is None or has_shared_network(method):
+            raise ConfigError(str(MisfitError(place, method, "methods that are not learned")))
 
 
 def _with_defaults(values: Mapping[str, Any]) -> dict[str, Any]:
