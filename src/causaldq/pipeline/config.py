@@ -121,12 +121,22 @@ class FaultSettings(Settings):
     run_lengths: Annotated[
         Distinct[Positive], Field(description="measured steps to a false alarm, to compare at")
     ]
-    stretch: Annotated[
-        Count, Field(description="rows in control that count as one for intervals")
-    ]
+    stretch: Annotated[Count, Field(description="rows in control that count as one for intervals")]
     leads: Annotated[
         Distinct[Count], Field(description="rows before a fault at which it begins to be watched")
     ]
+
+
+class FlareScaleSettings(Settings):
+    """Surrogate flares whose quiet windows differ more and more."""
+
+    scenario: Annotated[Name, Field(description="whose sensors and windows; a source of flares")]
+    between: Annotated[
+        Distinct[NotNegative],
+        Field(description="how much windows differ: 0 not at all, 1 as active regions do"),
+    ]
+    draws: Annotated[Count, Field(description="of all windows")]
+    methods: Annotated[Distinct[Name], Field(description="methods that are not learned")]
 
 
 class EvaluationSettings(Settings):
@@ -208,6 +218,9 @@ class Config(Settings):
     faults: Annotated[
         FaultSettings | None, Field(description="table of recorded faults; null: none")
     ]
+    flare_scale: Annotated[
+        FlareScaleSettings | None, Field(description="table of flares by scale; null: none")
+    ]
     report: ReportSettings
 
     @model_validator(mode="after")
@@ -223,6 +236,13 @@ class Config(Settings):
         if self.cross is not None and self.cross.scenario not in self.scenarios:
             allowed = f"one of {', '.join(self.scenarios)}"
             raise MisfitError("cross.scenario", self.cross.scenario, allowed)
+        flares = self.flare_scale
+        if flares is not None and not (
+            flares.scenario in self.scenarios
+            and getattr(self.sources[self.scenarios[flares.scenario].source], "kind", "")
+            == "flares"
+        ):
+            raise MisfitError("flare_scale.scenario", flares.scenario, "a scenario of flares")
         for name, scenario in self.scenarios.items():
             place = f"scenarios.{name}"
             if scenario.source not in self.sources:

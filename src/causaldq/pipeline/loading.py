@@ -144,7 +144,11 @@ def _some(values: Mapping[str, Any], names: list[str]) -> dict[str, Any]:
     cross = values.get("cross")
     if isinstance(cross, Mapping) and cross.get("scenario") in dropped:
         cross = None
-    return {**values, "scenarios": kept, "sources": sources, "report": report, "cross": cross}
+    scale = values.get("flare_scale")
+    if isinstance(scale, Mapping) and scale.get("scenario") in dropped:
+        scale = None
+    of_scenarios = {"report": report, "cross": cross, "flare_scale": scale}
+    return {**values, "scenarios": kept, "sources": sources, **of_scenarios}
 
 
 def _sources(scenarios: Mapping[str, Any]) -> set[Any]:
@@ -185,6 +189,8 @@ def validate(values: Mapping[str, Any]) -> Config:
         _check_untrained("cross.statistics", config.cross.statistics)
     if config.faults is not None:
         _check_untrained("faults.also", config.faults.also)
+    if config.flare_scale is not None:
+        _check_untrained("flare_scale.methods", config.flare_scale.methods)
     for place, methods in listed.items():
         for method in methods:
             if method not in known:

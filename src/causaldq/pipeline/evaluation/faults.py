@@ -141,9 +141,7 @@ def watched(
         alarms=np.concatenate(alarms, axis=1),
         without=np.stack([_share_within(flags, span) for span in WITHIN], axis=1),
         delay=delay.mean(axis=1),
-        found=np.stack(
-            [((delay <= span) & ~missed).mean(axis=(1, 2)) for span in WITHIN], axis=1
-        ),
+        found=np.stack([((delay <= span) & ~missed).mean(axis=(1, 2)) for span in WITHIN], axis=1),
     )
 
 
@@ -155,9 +153,7 @@ def _limits(first: Sequence[Floats], stretch: int, own: float) -> Floats:
     return np.unique([*at, highest, own])
 
 
-def _alarms(
-    method: Method[Any], paths: Floats, limits: Floats, rng: np.random.Generator
-) -> Bools:
+def _alarms(method: Method[Any], paths: Floats, limits: Floats, rng: np.random.Generator) -> Bools:
     """(limits, n, rows), where a watch over paths (n, rows, p) alarms, beginning anew each time."""
     n, rows, _ = paths.shape
     limit = np.repeat(limits, n)
@@ -197,11 +193,12 @@ def _delays(
     seen = []
     for given in leads:
         lead = min(given, int(faults.change.min()))
-        cut = [rows[c - lead : c + length] for rows, c in zip(faults.values, faults.change, strict=True)]
+        cut = [
+            rows[c - lead : c + length]
+            for rows, c in zip(faults.values, faults.change, strict=True)
+        ]
         begins = np.zeros(len(which), dtype=np.int64)
-        seen.append(
-            event_delays(method, np.stack(cut), which, begins, begins + lead, limit, rng)
-        )
+        seen.append(event_delays(method, np.stack(cut), which, begins, begins + lead, limit, rng))
     shape = (len(leads), len(limits), len(faults))
     delay, missed = (
         np.stack([getattr(one, name) for one in seen]).reshape(shape).swapaxes(0, 1)
