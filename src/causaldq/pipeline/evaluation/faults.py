@@ -173,7 +173,8 @@ def _share_within(flags: Sequence[Bools], span: int) -> Floats:
     held, places = np.zeros(len(flags[0])), 0
     for part in flags:
         wide = min(span, part.shape[2])
-        windows = np.lib.stride_tricks.sliding_window_view(part, wide, axis=2).any(axis=-1)
+        inside = np.lib.stride_tricks.sliding_window_view(part, wide, axis=2)
+        windows = np.asarray(inside.any(axis=-1))
         held += windows.sum(axis=(1, 2))
         places += windows[0].size
     return np.asarray(held / places)

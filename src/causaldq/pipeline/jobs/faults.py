@@ -182,7 +182,7 @@ def _compared(
         best = min(job.baselines, key=lambda name: at[name]["delay"], default=None)
         for name, one in seen.items():
             own = faults.at_own_limit(one, limits[name], draws, job.confidence)
-            row = {"method": name, **own, **at[name], "against": best}
+            row: dict[str, object] = {"method": name, **own, **at[name], "against": best}
             row["kept"] = int(own["reached"] >= FALLS_SHORT * job.calibration.arl0)
             if best is not None:
                 shown = faults.ratio(one, seen[best], run_length, draws, job.confidence)

@@ -1,6 +1,7 @@
 """Solar flares: how delays depend on how much quiet windows differ from each other."""
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -104,10 +105,8 @@ def _measured(
         for wanted in job.runs:
             method = build_method(job.of(wanted), protocol, model, {})
             if protocol == "paper":
-                limit = method.published_limit(
-                    lambda method=method, quiet=quiet: statistics(method, quiet, None, rng),
-                    job.calibration,
-                )
+                watch = partial(statistics, method, quiet, None, rng)
+                limit = method.published_limit(watch, job.calibration)
             else:
                 limit = simulated_limit(method, quiet, job.calibration.arl0, rng)
             mean = sets.mean(protocol, "case_a", 1.0, 0.0)

@@ -44,22 +44,30 @@ def fault_table(rows: pd.DataFrame) -> str:
     at, later = _at(rows, usual), _at(rows, rare)
     titles = [
         *("Method", "reached", rf"delay, 1 in {usual:g}", "ratio", rf"delay, 1 in {rare:g}"),
-        *(f"in {name.removeprefix('found_')}" for name in at if str(name).startswith("found_")),
+        *(f"in {span}" for span in _spans(rows)),
     ]
     lines = [line(titles), RULE]
     shortest = at[at["reads_all"] == 0]["delay"].min()
     for reads_all, part in at.groupby("reads_all", sort=True):
         lines += [RULE] if reads_all and len(lines) > 2 else []
-        lines += [_fault_line(row, later.loc[name], shortest) for name, row in part.iterrows()]
+        lines += [
+            _fault_line(row, later.loc[str(name)], shortest, _spans(rows))
+            for name, row in part.iterrows()
+        ]
     return tabular("lrrrrrrr", lines, is_small=True)
 
 
-def _fault_line(row: pd.Series, later: pd.Series, shortest: float) -> str:
+def _spans(rows: pd.DataFrame) -> list[str]:
+    """Rows within which faults are found."""
+    return [str(name).removeprefix("found_") for name in rows if str(name).startswith("found_")]
+
+
+def _fault_line(row: pd.Series, later: pd.Series, shortest: float, spans: list[str]) -> str:
     ratio = "" if pd.isna(row["ratio"]) else _between(row, "ratio", "ratio_low", "ratio_high", 2)
     delay = _between(row, "delay", "low", "high", 1)
     shares = [
         f"{100 * row[f'found_{n}']:.0f}\\%" + grey(f"{100 * row[f'none_{n}']:.0f}\\%")
-        for n in (name.removeprefix("found_") for name in row.index if "found_" in str(name))
+        for n in spans
     ]
     return line(
         [

@@ -144,6 +144,7 @@ class FlareSource(FetchedSource):
 
 def _more_quiet(found: Delivered, n: int, named: Sequence[str]) -> list[str]:
     """The first n quiet windows of a data set that are not named already, or fewer."""
+    ids: Iterator[str]
     if n == 0:
         return []
     if found.name == "flares_swan":
