@@ -50,10 +50,10 @@ def fault_table(rows: pd.DataFrame) -> str:
     shortest = at[at["reads_all"] == 0]["delay"].min()
     for reads_all, part in at.groupby("reads_all", sort=True):
         lines += [RULE] if reads_all and len(lines) > 2 else []
-        lines += [
-            _fault_line(row, later.loc[str(name)], shortest, _spans(rows))
-            for name, row in part.iterrows()
-        ]
+        for (_, row), (_, rarely) in zip(
+            part.iterrows(), later.loc[part.index].iterrows(), strict=True
+        ):
+            lines.append(_fault_line(row, rarely, shortest, _spans(rows)))
     return tabular("lrrrrrrr", lines, is_small=True)
 
 

@@ -84,7 +84,9 @@ class TepStudioSource(FetchedSource):
                     " last row is repeated"
                 )
                 values = np.concatenate([values, np.repeat(values[-1:], rows - len(values), 0)])
-            keys = {"dataset": "tep_studio", "fault": fault, "run": run, "split": split}
+            keys: dict[str, Any] = {
+                "dataset": "tep_studio", "fault": fault, "run": run, "split": split,
+            }  # fmt: skip
             table = pd.DataFrame(values, columns=list(COLUMNS))
             tables.append(table.assign(sample=np.arange(1, rows + 1), **keys))
             if fault:
