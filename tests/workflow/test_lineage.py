@@ -104,7 +104,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
     settings["report"]["showcase"] = None
     settings["theory"] = settings["cross"] = None
     place.write_text(yaml.safe_dump(settings, sort_keys=False))
-    edit(folder, "dvc.yaml", "profile: quick", "profile: ci")
+    edit(folder, "params.yaml", "profile: quick", "profile: ci")
     commit(folder, "a part of the test profile")
     snakemake(folder, "-j2", *CI)
     return folder
