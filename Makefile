@@ -52,10 +52,12 @@ reproduce: environment latex  ## run the pipeline; CONFIG=paper for the whole pa
 	@echo "Results: results/$(CONFIG)/  (report.html, paper.pdf, add.csv, tables/, figures/, notebooks/)"
 
 publish: environment  ## enter a finished run of CONFIG into DVC's cache and its dvc.lock
-	@mkdir -p data/raw artifacts/$(CONFIG)/{fetched,policies,propagation,crossed}
-	@$(BIN)/dvc commit --force --quiet $(if $(filter quick,$(CONFIG)),,$(CONFIG)/)dvc.yaml
-	@$(BIN)/dvc add --quiet data/raw
-	@echo "To publish it: git add --force results/$(CONFIG) data/raw.dvc $(if $(filter quick,$(CONFIG)),,$(CONFIG)/)dvc.lock"
+	@at=; grep -qx 'profile: $(CONFIG)' params.yaml || at=$(CONFIG)/; \
+	if [ -n "$$at" ]; then mkdir -p $$at; ln -sfn ../dvc.yaml $${at}dvc.yaml; \
+	  printf 'profile: %s\nwdir: ..\n' $(CONFIG) > $${at}params.yaml; fi; \
+	mkdir -p data/raw artifacts/$(CONFIG)/{fetched,policies,propagation,crossed}; \
+	$(BIN)/dvc commit --force --quiet $${at}dvc.yaml && $(BIN)/dvc add --quiet data/raw; \
+	echo "Now: git add --force results/$(CONFIG) data/raw.dvc $${at:-dvc.lock} && git commit && dvc push"
 
 lint: environment
 	$(BIN)/ruff check .

@@ -21,6 +21,7 @@ import pytest
 import responses
 import yaml
 from clones import (
+    BIN,
     ROOT,
     call,
     commit,
@@ -46,7 +47,6 @@ GATHER += ["metrics"]
 """Rules that are given all settings: a change of any runs them, and what shows their results."""
 SHOW = ["tables", "figures", "pictures", "document", "notebook", "front_page", "report"]
 SHOW += ["cards"]
-MAY_BE_EMPTY = ["fetched", "policies", "crossed"]
 STAGES = ["data", "graphs", "networks", "delays", "report"]
 
 
@@ -120,9 +120,7 @@ def copy_of_small(small: Path, tmp_path: Path) -> Path:
 def origin(small: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A repository whose results are committed, and whose artifacts are in a folder remote."""
     folder = copy(small, tmp_path_factory.mktemp("origin") / "clone")
-    for place in ("data/raw", *(f"artifacts/ci/{name}" for name in MAY_BE_EMPTY)):
-        (folder / place).mkdir(parents=True, exist_ok=True)
-    call(folder, "dvc", "commit", "--force")
+    call(folder, "make", "publish", "--assume-old=environment", f"BIN={BIN}", "CONFIG=ci")
     commit(folder, "results", "results/ci")
     call(folder, "dvc", "push")
     return folder
