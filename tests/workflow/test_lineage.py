@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -258,6 +259,25 @@ def test_a_clone_without_artifacts_is_verified_down_to_the_runs(
     assert "recomputed from its runs: the same" in told
     assert "Verified down to the runs: " in told
     assert "`replay` makes them again in about" in told
+
+
+def test_the_auditors_walk_by_commands(origin: Path, tmp_path: Path) -> None:
+    """As the documentation has it, with the test profile in the place of the paper's."""
+    folder = tmp_path / "clone"
+    call(tmp_path, "git", "clone", "-q", str(origin), str(folder))
+    page = (ROOT / "docs/audit.md").read_text()
+    for old, new in {"paper:": "ci:", "results/paper": "results/ci", "_p50": "_p10"}.items():
+        page = page.replace(old, new)
+    commands = [
+        shlex.split(words) for words in re.findall(r"^\$ python -m causaldq (.*)$", page, re.M)
+    ]
+    assert [words[0] for words in commands] == ["trace", "verify", "replay"]
+    told = {words[0]: causaldq(folder, *words).stdout for words in commands}
+    assert "recomputed from its runs: the same" in told["trace"]
+    assert "starts here: made from its settings and seed alone" in told["trace"]
+    assert "ci: not here: " in told["verify"]
+    assert ": as in commit " in told["verify"]
+    assert told["replay"].endswith("Replayed: everything is the same.\n")
 
 
 # --- dvc repro -------------------------------------------------------------------------

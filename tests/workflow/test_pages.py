@@ -1,7 +1,9 @@
 """Every page of a finished run, opened in a browser that has no network."""
 
+import hashlib
 import json
 import re
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -9,7 +11,8 @@ from urllib.parse import unquote, urlsplit
 
 import pandas as pd
 import pytest
-from browser import CHROMIUM, Browser, Page, chromium
+import yaml
+from browser import CHROMIUM, Browser, BrowserError, Page, chromium
 
 pytestmark = [
     pytest.mark.workflow,
@@ -228,6 +231,46 @@ def test_a_card_of_another_number_is_found(
     assert fault.endswith("printed, 999.9 recomputed")
     other = [{"text": "12345.6", "to": code}]
     assert len(list(cards_of(page, other))) == 2
+
+
+RAW_FILES = """[...document.querySelectorAll('main table tr')]
+  .map((row) => [...row.cells].map((cell) => cell.textContent))
+  .filter(([name]) => name.startsWith('data/raw/'))"""
+"""Files as they were fetched, with their hashes, on the card that is open."""
+
+
+def until(page: Page, expression: str) -> Any:
+    """The value of an expression, once it has one; a click may lead to another page."""
+    for _ in range(18_000):
+        try:
+            if found := page.evaluate(expression):
+                return found
+        except BrowserError:
+            pass
+        time.sleep(0.1)
+    pytest.fail(f"it never came true: {expression}")
+
+
+def test_the_auditors_walk_by_clicks_ends_at_the_bytes_that_were_fetched(
+    finished: Path, browser: Browser
+) -> None:
+    """Overview, a number, its card; all tables, one of recorded data, a number, its raw files."""
+    page = browser.open((finished / "results/ci/overview.html").resolve())
+    page.evaluate("document.querySelector('a[href*=\"cards.html#\"]').click()")
+    assert until(page, "document.getElementById('printed')?.textContent")
+    page.evaluate("document.querySelector('a[href=\"#\"]').click()")
+    until(page, "document.querySelector('ul.columns a[href=\"#tep_m5\"]') !== null")
+    page.evaluate("document.querySelector('ul.columns a[href=\"#tep_m5\"]').click()")
+    until(page, "document.querySelector('table.cells a') !== null")
+    page.evaluate("document.querySelector('table.cells a').click()")
+    listed = dict(until(page, RAW_FILES))
+    catalogue = yaml.safe_load((finished / "data/sources.yaml").read_text())["tep_classic"]
+    assert "data/raw/tep_classic/d00.dat" in listed
+    for name, shown in listed.items():
+        path = finished / name
+        assert shown == hashlib.sha256(path.read_bytes()).hexdigest()
+        if path.name in catalogue["files"]:
+            assert catalogue["files"][path.name]["hash"] == f"sha256:{shown}"
 
 
 @pytest.mark.parametrize(
