@@ -460,6 +460,7 @@ def of_records() -> Iterator[Attack]:
             lambda _: packed_line(records(root)[OTHER] | {"job": "evaluate/../../../x"}),
         ),
         verify="which has another place",
+        trace="no successful record",
     )
     yield Attack(
         "an output outside the project",
