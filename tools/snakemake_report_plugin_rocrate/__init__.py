@@ -2,8 +2,8 @@
 
 `snakemake --reporter rocrate --report-rocrate-folder crate` writes a folder with the workflow,
 every file that a job read or made, and ro-crate-metadata.json: which job made what from what,
-when, by which rule, with SHA-256. It uses nothing but the interfaces that Snakemake publishes for plug-ins
-and nothing of causaldq, and needs no change of the workflow.
+when, by which rule, with SHA-256. It uses nothing but the interfaces that Snakemake publishes
+for plug-ins and nothing of causaldq, and needs no change of the workflow.
 """
 
 import hashlib
@@ -172,7 +172,7 @@ class _Crate:
     def _job(self, number: int, record: JobRecordInterface) -> str:
         """A job, with what it read and made, and the step of the workflow that it carried out."""
         rule = record.job.rule.name
-        self.add(f"#tool-{rule}", "SoftwareApplication", name=rule, softwareVersion="the workflow's",
+        self.add(f"#tool-{rule}", "SoftwareApplication", name=rule, softwareVersion="of the run",
                  description=f"What the rule {rule} runs", url=ref(self.workflow))  # fmt: skip
         action = self.add(
             f"#job-{number}", "CreateAction", name=f"{rule}, job {number}",
