@@ -126,3 +126,12 @@ print(table.pivot(index="method", columns="loggers", values="metres").round().as
 # that the other half sets.
 
 print(table.pivot(index="method", columns="loggers", values="reached").round().astype(int))
+
+# %%
+# Ten times larger: BWSN-2, a network of 12,523 junctions, read by 100 loggers
+# (``examples/water_scale.py``). With a covariance of few common factors the filter is fitted to 20
+# days in 25 s, takes 16 ms a step, and the whole script, rows included, 552 MB. So size is no
+# obstacle; evidence is. The alarm came 48 hours after a leak of 1.5% of what the network uses, and
+# named a junction 7 km from it: with one false alarm in three days asked for, that is no finding.
+# The filter has no hydraulics, and the leak mixture, which has, holds a signature for each pair of
+# junctions, too many there.
