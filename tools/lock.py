@@ -21,6 +21,8 @@ from packaging.utils import canonicalize_name
 CONDA = install.ROOT / "environment.yml"
 PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 PLATFORMS = ("x86_64-manylinux_2_28", "aarch64-manylinux_2_28", "aarch64-apple-darwin", "windows")
+UNLOCKED = ("tep",)
+"""Extras that are compiled where they are installed, and so are no part of the environment."""
 CUDA = re.compile(r"(nvidia|cuda|triton)\b")
 """Names of what only the build of torch with CUDA needs."""
 ENTRY = r"[a-z0-9-]+==[\w.]+( ; [^\\\n]+)?"
@@ -95,8 +97,12 @@ def main() -> None:
 
 def make(upgrade: list[str] | None) -> None:
     """Resolve for all Pythons and platforms at once, and write the three files."""
-    options = ["--universal", "--fork-strategy", "fewest", "--generate-hashes", "--all-extras"]
-    options += ["--python-version", PYTHONS[0]]
+    options = ["--universal", "--fork-strategy", "fewest", "--generate-hashes"]
+    options += [
+        "--python-version",
+        PYTHONS[0],
+        *(f"--extra={name}" for name in extras(install.ROOT)),
+    ]
     if upgrade is not None:
         options += [f"--upgrade-package={name}" for name in upgrade] or ["--upgrade"]
     old = [file.read_text() for file in (install.LOCK, install.CUDA_LOCK) if file.exists()]
@@ -176,13 +182,19 @@ def check(root: Path) -> list[str]:
 
 
 def direct(root: Path) -> list[Requirement]:
-    """What pyproject.toml asks for: the library, its extras, and to build it."""
+    """What pyproject.toml asks for: the library, its locked extras, and to build it."""
     settings = tomllib.loads((root / "pyproject.toml").read_text())
     project = settings["project"]
     asked = [*settings["build-system"]["requires"], *project["dependencies"]]
-    for extra in project["optional-dependencies"].values():
+    for extra in extras(root).values():
         asked += extra
     return [found for found in map(Requirement, asked) if found.name != project["name"]]
+
+
+def extras(root: Path) -> dict[str, list[str]]:
+    """The extras of pyproject.toml that the environment has, and what each asks for."""
+    found = tomllib.loads((root / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    return {name: asked for name, asked in found.items() if name not in UNLOCKED}
 
 
 def versions(entry: str) -> list[str]:

@@ -8,6 +8,7 @@ import shutil
 import stat
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import install
@@ -52,6 +53,16 @@ def test_a_lock_that_does_not_fit_is_told(
     assert changed != text
     (tmp_path / file).write_text(changed)
     assert any(told in problem for problem in lock.check(tmp_path)), lock.check(tmp_path)
+
+
+def test_what_is_compiled_where_it_is_installed_is_not_locked() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    locked = install.entries((ROOT / "requirements.lock").read_text())
+    for extra in lock.UNLOCKED:
+        names = [Requirement(asked).name for asked in project["optional-dependencies"][extra]]
+        assert names
+        assert not set(names) & set(locked)
+    assert {*lock.extras(ROOT), *lock.UNLOCKED} == set(project["optional-dependencies"])
 
 
 def test_what_is_installed_is_what_is_locked() -> None:
