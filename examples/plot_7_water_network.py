@@ -67,7 +67,7 @@ print(f"named {network.names[named]}, leak at {network.names[leak]}: {metres:.0f
 
 # %%
 # On the map, and beside other methods, all with one false alarm a week: 50 leaks of 3 to 9 m³/h at
-# random junctions and hours, each watched for four days at most. That takes ten minutes, so the
+# random junctions and hours, each watched for four days at most. That takes minutes, so the
 # picture reads what ``examples/water_comparison.py`` measured. The *leak mixture* is the method
 # above; the *filter* is `bayes_posterior`, which knows the covariance of pressures but no
 # hydraulics. *Fixed* loggers stay where QR pivots on the leaks' signatures place them, a usual way

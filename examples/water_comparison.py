@@ -1,7 +1,7 @@
 """Delays and named places of leaks in L-TOWN, by several methods at one rate of false alarms.
 
 ``python examples/water_comparison.py`` writes ``water_delays.csv`` beside itself; it takes about
-ten minutes on one core, and the gallery shows what it wrote. Settings were fixed before the leaks
+five minutes of one core, and the gallery shows what it wrote. Settings were fixed before the leaks
 of the test were simulated.
 """
 
