@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from causaldq.calibration import measured_run_length
+from causaldq.covariance import is_diagonal
 from causaldq.errors import ConfigError
 from causaldq.estimates import estimate
 from causaldq.limits import CONFIDENCE, RESAMPLES, Limit, calibrate, true_graph
@@ -177,8 +178,7 @@ def bound_limit(method: Method[Any], arl0: float) -> float:
             f"the statistic of {type(method).__name__} is no Shiryaev-Roberts sum: there is no"
             ' bound for its limit; give limit="simulated"'
         )
-    covariance = method.problem.covariance
-    if (covariance != np.diag(np.diag(covariance))).any():
+    if not is_diagonal(method.problem.covariance):
         raise ConfigError(
             f"{type(method).__name__} has a bound for its limit on independent streams only;"
             ' give limit="simulated"'
