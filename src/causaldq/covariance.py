@@ -52,7 +52,7 @@ class Structured(ABC):
 
     @abstractmethod
     def draw(self, size: tuple[int, ...], rng: np.random.Generator) -> Floats:
-        """(*size, p), normal values of mean zero."""
+        """Normal values of mean zero, of shape `size` and p."""
 
     @abstractmethod
     def parts(self) -> dict[str, npt.NDArray[Any]]:

@@ -73,7 +73,7 @@ class Aucrss(Method[AucrssState]):
     def __init__(self, problem: Problem, settings: AucrssSettings | None = None) -> None:
         super().__init__(problem)
         self.settings = settings or AucrssSettings()
-        self.model = problem.dynamics or StateSpace.independent(problem.covariance, np.inf)
+        self.model = problem.dynamics or StateSpace.independent(problem.matrix, np.inf)
 
     @classmethod
     def rebuilt(
