@@ -14,6 +14,7 @@ LABELS = {
     "tras": "TRAS",
     "bsscd": "BSSCD",
     "cds": "CDS",
+    "aucrss": "AUCRSS",
     "eps_glr": "Epsilon-greedy GLR",
     "cusum": "CUSUM, all known",
     "bayes_posterior": "Bayes posterior",
