@@ -24,6 +24,8 @@ PLATFORMS = ("x86_64-manylinux_2_28", "aarch64-manylinux_2_28", "aarch64-apple-d
 CUDA = re.compile(r"(nvidia|cuda|triton)\b")
 """Names of what only the build of torch with CUDA needs."""
 ENTRY = r"[a-z0-9-]+==[\w.]+( ; [^\\\n]+)?"
+LEFT_OUT = ("tep",)
+"""Extras that are not locked: what has to be compiled would fail where there is no compiler."""
 HASH = r"--hash=sha256:[0-9a-f]{64}"
 CPU_WHEELS = {
     "torch-2.13.0+cpu-cp311-cp311-manylinux_2_28_x86_64": (
@@ -95,7 +97,8 @@ def main() -> None:
 
 def make(upgrade: list[str] | None) -> None:
     """Resolve for all Pythons and platforms at once, and write the three files."""
-    options = ["--universal", "--fork-strategy", "fewest", "--generate-hashes", "--all-extras"]
+    options = ["--universal", "--fork-strategy", "fewest", "--generate-hashes"]
+    options += [f"--extra={name}" for name in extras(install.ROOT)]
     options += ["--python-version", PYTHONS[0]]
     if upgrade is not None:
         options += [f"--upgrade-package={name}" for name in upgrade] or ["--upgrade"]
@@ -180,9 +183,16 @@ def direct(root: Path) -> list[Requirement]:
     settings = tomllib.loads((root / "pyproject.toml").read_text())
     project = settings["project"]
     asked = [*settings["build-system"]["requires"], *project["dependencies"]]
-    for extra in project["optional-dependencies"].values():
+    for extra in extras(root).values():
         asked += extra
     return [found for found in map(Requirement, asked) if found.name != project["name"]]
+
+
+def extras(root: Path) -> dict[str, list[str]]:
+    """Those that are locked, with what they ask for."""
+    project = tomllib.loads((root / "pyproject.toml").read_text())["project"]
+    every: dict[str, list[str]] = project["optional-dependencies"]
+    return {name: asked for name, asked in every.items() if name not in LEFT_OUT}
 
 
 def versions(entry: str) -> list[str]:
