@@ -83,7 +83,7 @@ def size(cell: pd.Series) -> str:
     """Streams, sensors and shifted streams; a flare shifts what it shifts."""
     if cell["setting"] == "sfd":
         of_paper = f" of the paper's {PAPER_FLARES}" if cell["p"] < PAPER_FLARES else ""
-        return f"$p={cell['p']}${of_paper} parameters, $m={cell['m']}$ sensors"
+        return f"$p={cell['p']}$ streams{of_paper}, $m={cell['m']}$ sensors"
     shifted = f" and $k={cell['k']}$ shifted streams"
     return f"$p={cell['p']}$ streams, $m={cell['m']}$ sensors{shifted}"
 
