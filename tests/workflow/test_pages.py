@@ -155,7 +155,7 @@ CARD = """(async () => {
 
 UNLINKED = """(() => {
   const plain = document.body.cloneNode(true);
-  plain.querySelectorAll('a, script, style, footer, h2, th, code, p.explained, section.files')
+  plain.querySelectorAll('a, script, style, math, footer, h2, th, code, p.explained, section.files')
     .forEach((e) => e.remove());
   const cells = [...plain.querySelectorAll('td')].map((td) => td.textContent.trim());
   return cells.filter((text) => /^[\\d.]+/.test(text) || /\\d+ of \\d+/.test(text));

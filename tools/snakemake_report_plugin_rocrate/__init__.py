@@ -30,7 +30,7 @@ Entity = dict[str, Any]
 
 
 @dataclass
-class ReportSettings(ReportSettingsBase):
+class ReportSettings(ReportSettingsBase):  # type: ignore[misc]
     """What a run does not know of itself."""
 
     folder: Optional[Path] = field(  # noqa: UP045 - read by the plug-in's registry
