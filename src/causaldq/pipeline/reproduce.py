@@ -73,6 +73,11 @@ class Run:
             self.running.remove(rule)
 
     @property
+    def is_planned(self) -> bool:
+        """Whether Snakemake has said what it will do."""
+        return bool(self.jobs) and not self._listing
+
+    @property
     def total(self) -> int:
         return self.jobs.total()
 
@@ -177,7 +182,7 @@ class Bar:
         self.task = self.progress.add_task(what, total=None, left="planning", now="")
 
     def __call__(self, run: Run, elapsed: float) -> None:
-        if run.total:
+        if run.is_planned:
             self.progress.start()
             left = f"{in_words(run.left(elapsed))} left"
             now = ", ".join(dict.fromkeys(run.running))
@@ -195,7 +200,7 @@ class Lines:
         self.what, self.last = what, 0.0
 
     def __call__(self, run: Run, elapsed: float) -> None:
-        if run.total and elapsed - self.last >= QUIET_SECONDS:
+        if run.is_planned and elapsed - self.last >= QUIET_SECONDS:
             self.last = elapsed
             left = in_words(run.left(elapsed))
             say(f"{self.what}: {run.done.total()} of {run.total} jobs done, {left} left")
@@ -224,7 +229,7 @@ def run_profile(root: Path, plan: Plan, *, verbose: bool) -> int:
 
     def draw(now: Run, elapsed: float) -> None:
         nonlocal announced
-        if now.running and not announced:
+        if now.is_planned and not announced:
             announced = True
             say(
                 f"{profile}: {now.total} jobs, about {in_words(now.left(0))} on {cores} cores"

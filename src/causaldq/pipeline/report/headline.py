@@ -82,7 +82,7 @@ def sentences(rows: pd.DataFrame, claims: pd.DataFrame | None) -> Iterator[str]:
             against = f", {_range(fair[best] / fair['causal_dq'])} times Causal DQ's"
         yield (
             "Where it may be anywhere and all give equally many false alarms (fair),"
-            f" {label(best)} has the shortest delay{against}."
+            f" {label(best)} has the shortest delay over all shifts{against}."
         )
     if claims is not None:
         measured = claims[claims["part"] != "theory"]

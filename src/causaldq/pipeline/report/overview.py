@@ -14,6 +14,7 @@ from causaldq.methods.base import Problem
 from causaldq.methods.greedy import Greedy
 from causaldq.pipeline.config import Config
 from causaldq.pipeline.report.figures import save
+from causaldq.pipeline.report.palette import ALARM, BLUE
 from causaldq.run import statistics, step
 from causaldq.seeds import generator
 from causaldq.worlds.simulation import SimulationSource, simulate
@@ -61,17 +62,17 @@ def draw_overview(
     title = f"{model.p} streams, {m} sensors. Grey: never seen. Outlined: streams that shift."
     top.set_title(title, fontsize=10)
     figure.colorbar(image, ax=top, label="reading", pad=0.01)
-    bottom.plot(trace, color="#1f77b4")
+    bottom.plot(trace, color=BLUE)
     bottom.axhline(limit, color="black", linestyle="--", lw=1)
     bottom.text(0.5, limit, "limit", va="bottom")
     for axis in (top, bottom):
         axis.axvline(change - 0.5, color="black", lw=1, linestyle=":")
         if alarm is not None:
-            axis.axvline(alarm, color="#d62728", lw=1.5)
+            axis.axvline(alarm, color=ALARM, lw=1.5)
     bottom.text(change - 1, trace[:change].min(), "change", ha="right")
     if alarm is not None:
         text = f"alarm, {alarm - change + 1} steps later"
-        bottom.text(alarm + 0.7, limit * 0.5, text, color="#d62728")
+        bottom.text(alarm + 0.7, limit * 0.5, text, color=ALARM)
     bottom.set_xlabel("time step")
     bottom.set_ylabel("statistic")
     save(figure, output)
