@@ -1,5 +1,6 @@
 """Figures, as PDF for the document and PNG for pages."""
 
+import io
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
+from PIL import Image
 
 from causaldq.files import write_atomically
 from causaldq.pipeline.evaluation.training import epochs_to_final
@@ -36,12 +38,22 @@ DPI = 150
 def save(figure: Any, path: Path) -> None:
     """Write PDF or PNG, by the name's ending, with no date in it."""
     kind = path.suffix.removeprefix(".")
-    metadata = {"CreationDate": None} if kind == "pdf" else None
 
     def write(temporary: Path) -> None:
-        figure.savefig(temporary, format=kind, dpi=DPI, metadata=metadata)
+        if kind == "png":
+            _save_small(figure, temporary)
+        else:
+            figure.savefig(temporary, format=kind, dpi=DPI, metadata={"CreationDate": None})
 
     write_atomically(path, write)
+
+
+def _save_small(figure: Any, path: Path) -> None:
+    """A PNG with a table of 256 colours, a third of the size: git keeps figures of every run."""
+    drawn = io.BytesIO()
+    figure.savefig(drawn, format="png", dpi=DPI)
+    picture = Image.open(drawn).convert("RGB").quantize(256, dither=Image.Dither.NONE)
+    picture.save(path, format="png", optimize=True)
 
 
 def save_both(draw: Callable[[], Any], path: Path) -> None:
