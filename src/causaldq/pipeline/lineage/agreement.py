@@ -1,8 +1,8 @@
 """Do the numbers of a run agree with those of another, such as the committed one?
 
 Profiles that share seeds and sizes give the same numbers wherever both have them. A number that
-differs is one of two things: made by other code, which is to be expected when one of the runs is
-older, or not reproduced, which is not.
+differs is one of two things: made by other code or settings, which is to be expected when one of
+the runs is older, or not reproduced, which is not.
 """
 
 from collections.abc import Callable, Iterator
@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from causaldq.files import read_csv
+from causaldq.files import canonical_json, read_csv
 from causaldq.pipeline.lineage.diff import KEYS
 from causaldq.pipeline.lineage.records import RecordStore
 
@@ -40,7 +40,7 @@ class Difference:
     here: float
     there: float
     other_code: bool
-    """Whether any job behind it ran other code in the other run."""
+    """Whether any job behind it had other code or settings in the other run."""
 
 
 @dataclass(frozen=True)
@@ -62,9 +62,12 @@ class Agreement:
         older = [one for one in self.differ if one.other_code]
         broken = [one for one in self.differ if not one.other_code]
         if older:
-            text += f" {len(older)} were made by other code there, such as {_shown(older[0])}."
+            other = "were made by other code or settings there, such as"
+            text += f" {len(older)} {other} {_shown(older[0])}."
         if broken:
-            text += f" {len(broken)} differ though the code is the same: {_shown(broken[0])}."
+            text += (
+                f" {len(broken)} differ though code and settings are the same: {_shown(broken[0])}."
+            )
         if self.only_here:
             text += f" {self.only_here} more are not in it."
         return text
@@ -114,6 +117,8 @@ def _table(folder: Path, name: str, keys: list[str], values: list[str]) -> pd.Da
     if not path.exists():
         return None
     found = read_csv(path, *keys, *values, "files")
+    numbers = found[keys].select_dtypes("number").columns
+    found = found.astype(dict.fromkeys(numbers, float))
     return found[[*keys, *values, "files"]].drop_duplicates(keys)
 
 
@@ -126,7 +131,7 @@ def _key(row: "pd.Series", keys: list[str]) -> Iterator[str]:
 
 
 def _codes(folder: Path) -> Callable[[str], frozenset[str]]:
-    """The code behind a file: of its job, and of all jobs before that."""
+    """Code and settings behind a file: of its job, and of all jobs before that."""
     records = RecordStore(folder.resolve().parents[1], folder.name).records
     maker = {name: record for record in records for name in record.outputs}
 
@@ -135,7 +140,7 @@ def _codes(folder: Path) -> Callable[[str], frozenset[str]]:
         record = maker.get(file)
         if record is None:
             return frozenset()
-        own = frozenset({f"{record.script} {record.code.hash}"})
+        own = frozenset({f"{record.script} {record.code.hash} {canonical_json(record.settings)}"})
         return own.union(*map(behind, record.inputs))
 
     return behind
