@@ -40,7 +40,7 @@ class Difference:
     here: float
     there: float
     other_code: bool
-    """Whether any job behind it had other code or settings in the other run."""
+    """Whether any job behind it had other code or settings in the other run, or left no record."""
 
 
 @dataclass(frozen=True)
@@ -65,9 +65,8 @@ class Agreement:
             other = "were made by other code or settings there, such as"
             text += f" {len(older)} {other} {_shown(older[0])}."
         if broken:
-            text += (
-                f" {len(broken)} differ though code and settings are the same: {_shown(broken[0])}."
-            )
+            same = "differ though code and settings are the same, such as"
+            text += f" {len(broken)} {same} {_shown(broken[0])}."
         if self.only_here:
             text += f" {self.only_here} more are not in it."
         return text
@@ -106,7 +105,8 @@ def agreement(here: Path, there: Path) -> Agreement:
             measured = a.notna() | b.notna()
             both += int(measured.sum())
             for _, row in found[measured & (a != b)].iterrows():
-                other = _code(codes(here), row["files"]) != _code(codes(there), row["files_there"])
+                ours = _code(codes(here), row["files"])
+                other = not ours or ours != _code(codes(there), row["files_there"])
                 what = f"{', '.join(_key(row, keys))}, {value}"
                 differ.append(Difference(what, row[value], row[f"{value}_there"], other))
     return Agreement(str(there), both, only, differ)
