@@ -94,13 +94,13 @@ def test_a_stopped_run_ends_all_that_it_started(tmp_path: Path) -> None:
 # --- do numbers agree? --------------------------------------------------------------------------
 
 
-def made(folder: Path, rows: pd.DataFrame, code: str) -> Path:
+def made(folder: Path, rows: pd.DataFrame, code: str, content: str = "0") -> Path:
     """Results of a run whose files all come from one job."""
     file = f"artifacts/{folder.name}/runs/a.csv"
     rows, files = rows.assign(files=file), {file}
     folder.mkdir(parents=True)
     rows.to_csv(folder / "add.csv", index=False)
-    one = {"sha256": "0" * 64, "size": 1}
+    one = {"sha256": content * 64, "size": 1}
     record = {
         "job": "evaluate/a", "rule": "evaluate", "script": "scripts/evaluate.py", "seed": 1,
         "command": f"python scripts/evaluate.py --output {' '.join(sorted(files))}",
@@ -114,7 +114,7 @@ def made(folder: Path, rows: pd.DataFrame, code: str) -> Path:
 
 
 def some_rows() -> pd.DataFrame:
-    return ADD[(ADD["scenario"] == "p10") & (ADD["method"] == "greedy")].head(6)
+    return ADD[(ADD["scenario"] == "p10") & (ADD["method"] == "tssrp")].head(6)
 
 
 @pytest.mark.parametrize(("code", "because"), [("a", "are the same"), ("b", "other code or")])
@@ -137,6 +137,15 @@ def test_a_number_that_differs_is_counted_and_explained(
     assert because in found.sentence
 
 
+@pytest.mark.parametrize(("content", "agree"), [("0", 12), ("1", 0)])
+def test_of_fewer_networks_the_files_are_compared(tmp_path: Path, content: str, agree: int) -> None:
+    rows = some_rows().assign(n_seeds=10)
+    there = made(tmp_path / "results/there", rows, "a")
+    fewer = rows.assign(n_seeds=3, add=rows["add"] + 1, arl0=rows["arl0"] + 1)
+    found = agreement(made(tmp_path / "results/a", fewer, "a", content), there)
+    assert found.both - len(found.differ) == agree
+
+
 def test_the_default_profile_measures_what_the_whole_one_does() -> None:
     """Same seeds and sizes: every job of `quick` is a job of `paper`, with the same settings."""
     quick, paper = (load_config(ROOT / "config", {"profile": p}) for p in ("quick", "paper"))
@@ -144,7 +153,7 @@ def test_the_default_profile_measures_what_the_whole_one_does() -> None:
         assert getattr(quick, name) == getattr(paper, name), name
     assert quick.scenarios.keys() <= paper.scenarios.keys()
     for name, wanted in quick.scenarios.items():
-        own = {"methods", "training_study"}
+        own = {"methods", "training_study", "training_seeds"}  # fewer of them
         whole = paper.scenarios[name]
         assert wanted.model_dump(exclude=own) == whole.model_dump(exclude=own), name
         assert set(wanted.methods or quick.methods) <= set(whole.methods or paper.methods), name

@@ -5,7 +5,7 @@ differs is one of two things: made by other code or settings, which is to be exp
 the runs is older, or not reproduced, which is not.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -87,9 +87,10 @@ def agreement(here: Path, there: Path) -> Agreement:
     Returns
     -------
     Agreement
-        Numbers count as equal if they are written alike, to all digits of the tidy tables.
+        Numbers count as equal if they are written alike, to all digits of the tidy tables. Where
+        one run has trained fewer networks, its numbers agree if the files of those networks do.
     """
-    codes, differ, both, only = cache(_codes), [], 0, 0
+    runs, differ, both, only = cache(_Files), [], 0, 0
     for name, (keys, values) in COMPARED.items():
         ours, theirs = _table(here, name, keys, values), _table(there, name, keys, values)
         if ours is None:
@@ -100,13 +101,18 @@ def agreement(here: Path, there: Path) -> Agreement:
         joined = ours.merge(theirs, on=keys, how="left", suffixes=("", "_there"), indicator=True)
         found = joined[joined["_merge"] == "both"]
         only += int(joined.loc[joined["_merge"] != "both", values].notna().to_numpy().sum())
+        # A mean over fewer networks is another number: there, the networks themselves are compared.
+        fewer = found["n_seeds"] != found["n_seeds_there"]
+        same_files = fewer.copy()
+        for row in found.index[fewer]:
+            same_files[row] = runs(here).same(runs(there), found.loc[row, "files"])
         for value in values:
             a, b = found[value], found[f"{value}_there"]
             measured = a.notna() | b.notna()
             both += int(measured.sum())
-            for _, row in found[measured & (a != b)].iterrows():
-                ours = _code(codes(here), row["files"])
-                other = not ours or ours != _code(codes(there), row["files_there"])
+            for _, row in found[measured & (a != b) & ~same_files].iterrows():
+                code = runs(here).code(row["files"])
+                other = not code or code != runs(there).code(row["files_there"])
                 what = f"{', '.join(_key(row, keys))}, {value}"
                 differ.append(Difference(what, row[value], row[f"{value}_there"], other))
     return Agreement(str(there), both, only, differ)
@@ -117,9 +123,42 @@ def _table(folder: Path, name: str, keys: list[str], values: list[str]) -> pd.Da
     if not path.exists():
         return None
     found = read_csv(path, *keys, *values, "files")
+    if "n_seeds" not in found:
+        found = found.assign(n_seeds=0)
     numbers = found[keys].select_dtypes("number").columns
     found = found.astype(dict.fromkeys(numbers, float))
-    return found[[*keys, *values, "files"]].drop_duplicates(keys)
+    return found[[*keys, *values, "n_seeds", "files"]].drop_duplicates(keys)
+
+
+class _Files:
+    """What the records of a run say of its files."""
+
+    def __init__(self, folder: Path) -> None:
+        self.profile = folder.name
+        records = RecordStore(folder.resolve().parents[1], folder.name).records
+        self.maker = {name: record for record in records for name in record.outputs}
+        self.behind = cache(self._behind)
+
+    def _behind(self, file: str) -> frozenset[str]:
+        """Code and settings of the job that made a file, and of all jobs before that."""
+        record = self.maker.get(file)
+        if record is None:
+            return frozenset()
+        own = frozenset({f"{record.script} {record.code.hash} {canonical_json(record.settings)}"})
+        return own.union(*map(self.behind, record.inputs))
+
+    def code(self, files: str) -> frozenset[str]:
+        return frozenset[str]().union(*map(self.behind, files.split(";")))
+
+    def _hash(self, file: str) -> str | None:
+        record = self.maker.get(file)
+        return record.outputs[file].sha256 if record else None
+
+    def same(self, other: "_Files", files: str) -> bool:
+        """Whether another run has all these files, of its own profile, with the same bytes."""
+        theirs = files.replace(f"/{self.profile}/", f"/{other.profile}/")
+        pairs = zip(files.split(";"), theirs.split(";"), strict=True)
+        return all((own := self._hash(a)) and own == other._hash(b) for a, b in pairs)
 
 
 def _key(row: "pd.Series", keys: list[str]) -> Iterator[str]:
@@ -128,23 +167,3 @@ def _key(row: "pd.Series", keys: list[str]) -> Iterator[str]:
         if key in wanted:
             text = row[key]
             yield text if isinstance(text, str) else f"{key}={text:g}"
-
-
-def _codes(folder: Path) -> Callable[[str], frozenset[str]]:
-    """Code and settings behind a file: of its job, and of all jobs before that."""
-    records = RecordStore(folder.resolve().parents[1], folder.name).records
-    maker = {name: record for record in records for name in record.outputs}
-
-    @cache
-    def behind(file: str) -> frozenset[str]:
-        record = maker.get(file)
-        if record is None:
-            return frozenset()
-        own = frozenset({f"{record.script} {record.code.hash} {canonical_json(record.settings)}"})
-        return own.union(*map(behind, record.inputs))
-
-    return behind
-
-
-def _code(behind: Callable[[str], frozenset[str]], files: str) -> frozenset[str]:
-    return frozenset().union(*map(behind, files.split(";")))
