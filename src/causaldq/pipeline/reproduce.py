@@ -133,36 +133,40 @@ def run_snakemake(command: list[str], log: Path, run: Run, draw: Draw) -> int:
     """
     log.parent.mkdir(parents=True, exist_ok=True)
     begin = time.monotonic()
-    with (
-        log.open("w") as file,
-        subprocess.Popen(
-            command,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            errors="replace",
-            start_new_session=True,
-        ) as process,
-    ):
+    started: list[int] = []
+    stopped: list[int] = []
 
-        def stop(number: int, _: FrameType | None) -> None:
-            os.killpg(process.pid, signal.SIGINT)
-            signal.signal(number, signal.SIG_IGN)
+    def stop(number: int, _: FrameType | None) -> None:
+        if not stopped:
+            stopped.append(number)
+            for group in started:
+                os.killpg(group, signal.SIGINT)
 
-        before = {s: signal.signal(s, stop) for s in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
-        try:
+    # Before the start: what is caught here is not ignored there, even in a shell's background.
+    before = {s: signal.signal(s, stop) for s in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    try:
+        with (
+            log.open("w") as file,
+            subprocess.Popen(
+                command,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+                errors="replace",
+                start_new_session=True,
+            ) as process,
+        ):
+            started.append(process.pid)
             assert process.stdout is not None
             for line in process.stdout:
                 file.write(line)
                 file.flush()
                 run.read(line)
                 draw(run, time.monotonic() - begin)
-            status = process.wait()
-        finally:
-            stopped = any(signal.getsignal(s) is signal.SIG_IGN for s in before)
-            for number, handler in before.items():
-                signal.signal(number, handler)
-    return STOPPED if stopped else status
+        return STOPPED if stopped else process.returncode
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 class Bar:
