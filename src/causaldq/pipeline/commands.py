@@ -34,12 +34,10 @@ def reproduce(
     Other options of a run are Snakemake's: see docs/reproduce.md.
     """
     from causaldq.pipeline.lineage.agreement import agreement
-    from causaldq.pipeline.plan import Plan
     from causaldq.pipeline.reproduce import run_profile
 
     results, committed = Path("results") / profile, Path("results/paper")
-    plan = Plan(load_config(Path("config"), {"profile": profile}))
-    if status := run_profile(Path(), plan, verbose=verbose):
+    if status := run_profile(Path(), profile, verbose=verbose):
         raise SystemExit(status)
     print((results / "headline.md").read_text())
     if profile != committed.name and (committed / "add.csv").exists():

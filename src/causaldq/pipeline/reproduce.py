@@ -21,6 +21,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from causaldq.pipeline.lineage.record_files import read_entries
 from causaldq.pipeline.lineage.records import folder_of
 from causaldq.pipeline.lineage.usage import usage_by_rule
+from causaldq.pipeline.loading import load_config
 from causaldq.pipeline.plan import Plan
 
 QUIET_SECONDS = 30.0
@@ -217,17 +218,16 @@ def say(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
-def run_profile(root: Path, plan: Plan, *, verbose: bool) -> int:
+def run_profile(root: Path, profile: str, *, verbose: bool) -> int:
     """Run a profile and show how far it is; the exit status."""
-    profile, cores = plan.config.profile, os.cpu_count() or 1
+    cores = os.cpu_count() or 1
     command = [sys.executable, "-m", "snakemake", "--cores", str(cores)]
     command += ["--config", f"profile={profile}"]
     if verbose:
         return subprocess.call(command)
     log = Path("logs") / profile / "snakemake.log"
     say(f"{profile}: looking for what is to be done ...")
-    names = [*plan.runs, *plan.networks, *plan.limits, *plan.studies(), *plan.graphs()]
-    run = Run(known_seconds(root, profile, names), cores)
+    run = Run({}, cores)
     show = Bar(profile) if sys.stderr.isatty() else Lines(profile)
     announced = False
 
@@ -235,6 +235,10 @@ def run_profile(root: Path, plan: Plan, *, verbose: bool) -> int:
         nonlocal announced
         if now.is_planned and not announced:
             announced = True
+            # Only now: where there is nothing to be done, nobody has to wait for it.
+            plan = Plan(load_config(root / "config", {"profile": profile}))
+            names = [*plan.runs, *plan.networks, *plan.limits, *plan.studies(), *plan.graphs()]
+            now.seconds = known_seconds(root, profile, names)
             say(
                 f"{profile}: {now.total} jobs, about {in_words(now.left(0))} on {cores} cores"
                 f" that have nothing else to do. Log: {log}"
