@@ -195,7 +195,7 @@ def test_readme_and_docs_show_the_committed_results() -> None:
     [
         ("results/paper", "p5O", "results/paper has no scenario 'p5O'; give one of p10, p50, p100"),
         ("results/paper", "", "results/paper has no scenario ''; give one of"),
-        ("results/nope", "p50", "results/nope/add.csv does not exist; run the rule"),
+        ("results/nope", "p50", "results/nope/add.csv does not exist; check the name"),
         ("README.md", "p50", "README.md/add.csv is no table (Not a directory)"),
     ],
 )
