@@ -49,13 +49,18 @@ def place_in_paper(name: str) -> tuple[int, str] | None:
 def parts(shown: Catalogue) -> tuple[list[Shown], list[Shown]]:
     """What the paper has, in its order, and the rest, where its tables have all methods."""
     everything: Sequence[Shown] = [*shown.tables, *shown.figures]
-    places = {id(one): place_in_paper(one.name) for one in everything}
-    own = [one for one in everything if places[id(one)] is not None]
-    own.sort(key=lambda one: places[id(one)] or (0, ""))
+    own = [one for one in everything if place_in_paper(one.name)]
+    own.sort(key=_in_order)
     if not own:
         own = [one for one in everything if re.fullmatch(FIRST_WITHOUT_PAPER, one.name)]
     rest = [one for one in everything if one not in own or _has_more(one)]
     return own, rest
+
+
+def _in_order(one: Shown) -> tuple[int, list[int]]:
+    """The paper's order, smaller problems first where it has several in one place."""
+    place, _ = place_in_paper(one.name) or (len(OWN), "")
+    return place, [int(number) for number in re.findall(r"\d+", one.name)]
 
 
 def _has_more(one: Shown) -> bool:
