@@ -1,5 +1,6 @@
 """What `make reproduce` shows on the way, what it ends with, and whether numbers agree."""
 
+import io
 import itertools
 import os
 import re
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from rich.console import Console
 
 from causaldq.files import write_json
 from causaldq.methods.registry import AGENTS, NAMES, is_bound
@@ -21,7 +23,7 @@ from causaldq.pipeline.report.chart import delay_chart
 from causaldq.pipeline.report.headline import ROWS, headline_text
 from causaldq.pipeline.report.palette import COLOURS, foremost, look, spread
 from causaldq.pipeline.report.parts import parts, place_in_paper
-from causaldq.pipeline.reproduce import Run, explain
+from causaldq.pipeline.reproduce import Bar, Run, explain
 
 ROOT = Path(__file__).parents[2]
 ADD = pd.read_csv(ROOT / "results/paper/add.csv")
@@ -60,6 +62,20 @@ def test_what_snakemake_says_is_understood() -> None:
     run.read("Finished jobid: 4 (Rule: tables)")
     run.read("Finished jobid: 0 (Rule: all)")
     assert run.done.total() == 2
+
+
+def test_the_bar_can_be_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    run, bar = Run({}, 1), Bar("quick")
+    shown = bar.progress.console = Console(file=io.StringIO(), force_terminal=True, width=120)
+    bar.progress.live.console = shown
+    for line in LOG.splitlines():
+        run.read(line)
+        bar(run, 10.0)
+    bar.progress.refresh()
+    bar.close()
+    assert "1/3 jobs" in shown.file.getvalue()
+    assert "tables" in shown.file.getvalue()
 
 
 def test_a_failure_is_told_with_its_cause_and_log(tmp_path: Path) -> None:

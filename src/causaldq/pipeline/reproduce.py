@@ -184,15 +184,15 @@ class Bar:
             transient=True,
             expand=True,
         )
-        self.task = self.progress.add_task(what, total=None, left="planning", now="")
+        self.task = self.progress.add_task(what, total=1, left="", now="")
 
     def __call__(self, run: Run, elapsed: float) -> None:
         if run.is_planned:
-            self.progress.start()
             left = f"{in_words(run.left(elapsed))} left"
             now = ", ".join(dict.fromkeys(run.running))
             done = run.done.total()
             self.progress.update(self.task, total=run.total, completed=done, left=left, now=now)
+            self.progress.start()
 
     def close(self) -> None:
         self.progress.stop()
@@ -240,8 +240,8 @@ def run_profile(root: Path, profile: str, *, verbose: bool) -> int:
             names = [*plan.runs, *plan.networks, *plan.limits, *plan.studies(), *plan.graphs()]
             now.seconds = known_seconds(root, profile, names)
             say(
-                f"{profile}: {now.total} jobs, about {in_words(now.left(0))} on {cores} cores"
-                f" that have nothing else to do. Log: {log}"
+                f"{profile}: {now.total} jobs to run; expected on {cores} cores that have nothing else to"
+                f" do: {in_words(now.left(0))}. Log: {log}"
             )
         show(now, elapsed)
 
