@@ -173,14 +173,14 @@ def run_snakemake(command: list[str], log: Path, run: Run, draw: Draw) -> int:
 class Bar:
     """How far a run is, at a terminal."""
 
-    def __init__(self, what: str) -> None:
+    def __init__(self, what: str, console: Console | None = None) -> None:
         self.progress = Progress(
             TextColumn(what),
             BarColumn(bar_width=None),
             TextColumn("{task.completed:.0f}/{task.total:.0f} jobs, {task.fields[left]}"),
             TimeElapsedColumn(),
             TextColumn("{task.fields[now]}"),
-            console=Console(stderr=True),
+            console=console or Console(stderr=True),
             transient=True,
             expand=True,
         )
@@ -240,8 +240,8 @@ def run_profile(root: Path, profile: str, *, verbose: bool) -> int:
             names = [*plan.runs, *plan.networks, *plan.limits, *plan.studies(), *plan.graphs()]
             now.seconds = known_seconds(root, profile, names)
             say(
-                f"{profile}: {now.total} jobs to run; expected on {cores} cores that have nothing else to"
-                f" do: {in_words(now.left(0))}. Log: {log}"
+                f"{profile}: {now.total} jobs to run; expected on {cores} cores with nothing else to do:"
+                f" {in_words(now.left(0))}. Log: {log}"
             )
         show(now, elapsed)
 
