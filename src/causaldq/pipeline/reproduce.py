@@ -240,8 +240,8 @@ def run_profile(root: Path, profile: str, *, verbose: bool) -> int:
             names = [*plan.runs, *plan.networks, *plan.limits, *plan.studies(), *plan.graphs()]
             now.seconds = known_seconds(root, profile, names)
             say(
-                f"{profile}: {now.total} jobs to run; expected on {cores} cores with nothing else to do:"
-                f" {in_words(now.left(0))}. Log: {log}"
+                f"{profile}: {now.total} jobs to run, expected to take {in_words(now.left(0))}"
+                f" on {cores} cores with nothing else to do. Log: {log}"
             )
         show(now, elapsed)
 
