@@ -45,11 +45,8 @@ slurm:
 	  found || { echo "Slurm could not be installed: see apt-get install $(SLURM_PACKAGES)"; exit 1; }; \
 	else echo "No Slurm here. To get it: sudo apt-get install $(SLURM_PACKAGES)"; exit 1; fi
 
-reproduce: environment latex  ## run the pipeline; CONFIG=paper for the whole paper
-	@$(BIN)/snakemake --cores all --config profile=$(CONFIG)
-	@echo; cat results/$(CONFIG)/headline.md
-	@echo "Read first: results/$(CONFIG)/overview.html"
-	@echo "Results: results/$(CONFIG)/  (report.html, paper.pdf, add.csv, tables/, figures/, notebooks/)"
+reproduce: environment latex  ## run the pipeline; CONFIG=paper for the whole paper, VERBOSE=1 for all that Snakemake says
+	@$(BIN)/python -m causaldq reproduce $(CONFIG) $(if $(VERBOSE),--verbose)
 
 publish: environment  ## enter a finished run of CONFIG into DVC's cache and its dvc.lock
 	@at=; grep -qx 'profile: $(CONFIG)' params.yaml || at=$(CONFIG)/; \

@@ -30,5 +30,5 @@ rule all:
         rules.small_files.output,
         rules.metrics.output,
         rules.cards.output,
-        DOCUMENT.outputs["output"] if PLAN.has_latex else [],
+        list(DOCUMENT.outputs.values()) if PLAN.has_latex else [],
         PLAN.place_all(POLICY.outputs["output"], run=PLAN.policies()),

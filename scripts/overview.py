@@ -12,10 +12,10 @@ if __name__ == "__main__":
     command.run(
         parser,
         lambda a: draw_overview(
-            load_config(Path("config"), {"sources": {"picture": {"p": 24}}}),
+            load_config(Path("config"), {"sources": {"picture": {"p": 12}}}),
             source="picture",
-            m=6,
-            shifted=[7, 8, 9, 16],
+            m=3,
+            shifted=[4, 8],
             delta=1.5,
             output=a.output,
         ),

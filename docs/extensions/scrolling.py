@@ -1,4 +1,4 @@
-"""What may scroll sideways, wide code and wide tables, can be reached by keyboard."""
+"""Pages for everybody: what scrolls sideways is reached by keyboard, headings have a level."""
 
 from typing import Any
 
@@ -9,6 +9,10 @@ def make_focusable(*event: Any) -> None:
         body = context["body"].replace("<pre>", '<pre tabindex="0">')
         context["body"] = body.replace(
             '<div class="table-wrapper', '<div tabindex="0" class="table-wrapper'
+        )
+    if "furo_navigation_tree" in context:
+        context["furo_navigation_tree"] = context["furo_navigation_tree"].replace(
+            'role="heading"', 'role="heading" aria-level="2"'
         )
 
 

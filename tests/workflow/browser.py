@@ -15,6 +15,8 @@ from pathlib import Path
 from select import select
 from typing import Any
 
+import pytest
+
 CHROMIUM = shutil.which("chromium")
 PATIENCE = 1800.0
 """Seconds that a page may take."""
@@ -47,6 +49,15 @@ class Page:
         if "exceptionDetails" in answer:
             raise BrowserError(f"{expression}: {answer['exceptionDetails']}")
         return answer["result"].get("value")
+
+    def barriers(self) -> list[str]:
+        """What keeps people from using the page, as axe-core finds it: contrast, names, order."""
+        carried = pytest.importorskip("axe_core_python", reason="no axe-core in this environment")
+        self.evaluate((Path(carried.__file__).parent / "axe.min.js").read_text() + ";0")
+        found: list[str] = self.evaluate(
+            "axe.run().then((said) => said.violations.map((v) => `${v.id}: ${v.nodes[0].html}`))"
+        )
+        return found
 
     def picture(self, file: Path) -> None:
         """The whole page as a PNG."""

@@ -108,7 +108,7 @@ def products(folder: Path, profile: str = "ci") -> dict[str, bytes]:
         folder / "results" / profile / "headline.md",
         folder / "results" / profile / "overview.html",
         *(folder / "results" / profile / "figures").glob("*.p*"),
-        *(folder / "results" / profile).glob("paper.pdf"),
+        *(folder / "results" / profile).glob("*.pdf"),
     ]
     return {str(p.relative_to(folder)): p.read_bytes() for p in places if p.is_file()}
 

@@ -117,6 +117,7 @@ def test_a_fault_is_seen_on_the_page_and_acknowledged_by_keyboard(
         append(rows, plant, 791, 880)
         until(lambda: "there is an alarm" in text("#status"), "the alarm")
         until(lambda: "reactor_temperature" in text("#causes"), "the suspected cause")
+        assert page.barriers() == []
         assert text("#alert").startswith("Alarm 1: statistic")
         assert page.evaluate("document.querySelector('#alert').getAttribute('role')") == "alert"
         graph = page.evaluate(

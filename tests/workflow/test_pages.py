@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 import yaml
 from browser import CHROMIUM, Browser, BrowserError, Page, chromium
+from clones import ROOT
 
 pytestmark = [
     pytest.mark.workflow,
@@ -112,15 +113,61 @@ def test_every_page_is_whole_and_keeps_to_itself(finished: Path, browser: Browse
     looked = {page.stem: look(browser, page) for page in pages}
     assert {name: wrong for name, (_, wrong) in looked.items() if wrong} == {}
     assert {name: seen["silent"] for name, (seen, _) in looked.items() if seen["silent"]} == {}
-    for name in ("overview", "data", "graph", "training", "detection", "places", "causes"):
+    for name in ("data", "graph", "training", "detection", "places", "causes"):
         assert looked[name][0]["pictures"] > 0, name
+        assert (results / f"notebooks/{name}.html").read_text().count('src="data:image') == 0, name
+
+
+def test_pages_are_for_everybody(finished: Path, browser: Browser) -> None:
+    results = finished / "results/ci"
+    site = ROOT / "docs/_build/html/index.html"
+    pages = [results / "overview.html", results / "notebooks/claims.html", results / "cards.html"]
+    for file in [*pages, *([site] if site.exists() else [])]:
+        assert browser.open(file.resolve()).barriers() == [], file.name
+
+
+def test_what_keeps_people_out_would_be_found(browser: Browser, tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    page.write_text(
+        "<!doctype html><title>page</title><img src='data:,'><p style='color:#ddd'>pale"
+    )
+    found = " ".join(browser.open(page).barriers())
+    assert "image-alt" in found
+    assert "color-contrast" in found
+    assert "html-has-lang" in found
+
+
+SWITCH = """(() => {
+  const button = document.querySelector('.switches button[data-method="greedy"]');
+  const shown = () => [...document.querySelectorAll('svg g[data-method="greedy"]')]
+    .filter((g) => getComputedStyle(g).display !== 'none').length;
+  const before = shown();
+  button.click();
+  const after = shown();
+  button.click();
+  const dot = document.querySelector('svg g[data-method="greedy"] circle');
+  dot.dispatchEvent(new PointerEvent('pointerenter'));
+  return { before, after, again: shown(), said: document.getElementById('pointed').textContent };
+})()"""
+"""Switch a method off and on again, and point at one of its dots."""
+
+
+def test_methods_of_the_chart_are_switched_off_and_on(finished: Path, browser: Browser) -> None:
+    page = browser.open((finished / "results/ci/overview.html").resolve())
+    seen = page.evaluate(SWITCH)
+    assert seen["before"] > 0
+    assert seen["after"] == 0
+    assert seen["again"] == seen["before"]
+    rows = pd.read_csv(finished / "results/ci/add.csv")
+    first = rows.query("scenario == 'p10' and table == 'noise_free' and method == 'greedy'").iloc[0]
+    assert f"Greedy, δ = {first['delta']:g}: {first['add']:.1f} steps" in seen["said"]
 
 
 def test_the_page_to_read_first_leads_to_everything(finished: Path, browser: Browser) -> None:
     results = finished.resolve() / "results/ci"
     seen, _ = look(browser, results / "overview.html")
     linked = {Path(unquote(urlsplit(link).path)) for link in seen["links"]}
-    wanted = {results / "report.html", results / "add.csv", *results.glob("paper.pdf")}
+    wanted = {results / "report.html", results / "add.csv", *results.glob("*.pdf")}
     wanted |= {*results.glob("notebooks/*.html"), *results.glob("tables/*.csv")}
     assert wanted <= linked
     assert all(path.is_relative_to(results) for path in linked)

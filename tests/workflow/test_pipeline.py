@@ -80,7 +80,8 @@ def test_a_fresh_clone_gives_every_product(finished: Path) -> None:
         for kind in ("pdf", "png"):
             assert (results / f"figures/{name}.{kind}").stat().st_size > 0
     if shutil.which("latexmk"):
-        assert (results / "paper.pdf").read_bytes().startswith(b"%PDF")
+        for name in ("paper", "appendix"):
+            assert (results / f"{name}.pdf").read_bytes().startswith(b"%PDF")
 
 
 def test_the_tidy_table_keeps_its_contract(finished: Path) -> None:

@@ -132,7 +132,13 @@ rule document:
         output=shown(
             DOCUMENT.outputs["output"],
             "Document",
-            "all tables and figures",
+            "the paper's tables and figures",
+            "document",
+        ),
+        appendix=shown(
+            DOCUMENT.outputs["appendix"],
+            "Document",
+            "all other tables and figures",
             "document",
         ),
     log:

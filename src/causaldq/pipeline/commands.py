@@ -16,13 +16,33 @@ def add_to(app: typer.Typer) -> None:
     """Add the commands."""
     lineage_commands.add_to(app)
     app.command("schema")(print_schema)
-    for command in (check, readme, missing):
+    for command in (reproduce, check, readme, missing):
         app.command()(one_line_errors(command))
 
 
 def print_schema() -> None:
     """Print the JSON schema of the settings, as kept in config/schema.json."""
     print(json.dumps(schema(), indent=1, sort_keys=True))
+
+
+def reproduce(
+    profile: Annotated[str, typer.Argument(help="name of a file in config/")] = "quick",
+    verbose: Annotated[bool, typer.Option("--verbose", help="Snakemake's own log")] = False,
+) -> None:
+    """Run a profile on all cores, show how far it is, and say what was found.
+
+    Other options of a run are Snakemake's: see docs/reproduce.md.
+    """
+    from causaldq.pipeline.lineage.agreement import agreement
+    from causaldq.pipeline.reproduce import run_profile
+
+    results, committed = Path("results") / profile, Path("results/paper")
+    if status := run_profile(Path(), profile, verbose=verbose):
+        raise SystemExit(status)
+    print((results / "headline.md").read_text())
+    if profile != committed.name and (committed / "add.csv").exists():
+        print(agreement(results, committed).sentence)
+    print(f"Read first: {results}/overview.html. All results: {results}/")
 
 
 def check(

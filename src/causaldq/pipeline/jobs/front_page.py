@@ -30,7 +30,6 @@ def inputs(plan: "Plan") -> "Files":
         "template": "src/causaldq/pipeline/report/templates/overview.html",
         "tidy": judged(plan),
         "provenance": plan.place(places.PROVENANCE),
-        "figures": plan.place_all(places.PICTURE, name=[figure.name for figure in shown.figures]),
         "notebooks": [f"notebooks/{name}.ipynb" for name in shown.notebooks],
     }
 
@@ -40,7 +39,7 @@ OUTPUTS = {"output": "results/{profile}/overview.html"}
 
 def run(
     job: FrontPageJob, *, template: Path, tidy: list[Path], provenance: Path,
-    figures: list[Path], notebooks: list[Path], output: Path,
+    notebooks: list[Path], output: Path,
 ) -> None:  # fmt: skip
     """Write the page that a person reads first, from tidy results and finished figures."""
     from causaldq.pipeline.report.front_page import front_page
@@ -48,5 +47,5 @@ def run(
 
     results = Tidy(job, tidy)
     told = short_hash(provenance)
-    page = front_page(job, results, told, figures, notebooks, template, document=job.has_document)
+    page = front_page(job, results, told, notebooks, template, document=job.has_document)
     write_text(output, page)

@@ -6,10 +6,8 @@ from typing import TYPE_CHECKING
 from causaldq.files import by_name, write_csv, write_text
 from causaldq.pipeline import places
 from causaldq.pipeline.config import Config
-from causaldq.pipeline.evaluation.training import verdict
-from causaldq.pipeline.report.catalogue import catalogue, headline_scenario, training_shown
-from causaldq.pipeline.report.claims import claims_summary
-from causaldq.pipeline.report.markdown import headline as headline_table
+from causaldq.pipeline.report.catalogue import catalogue, headline_scenario
+from causaldq.pipeline.report.headline import headline_text
 from causaldq.pipeline.report.tidy import Tidy
 
 if TYPE_CHECKING:
@@ -39,9 +37,6 @@ def run(
     for table in catalogue(config).tables:
         write_csv(twin_of[table.name], table.twin(results))
         write_text(latex_of[table.name], table.latex(results))
-    text = headline_table(results.cells(headline_scenario(config)))
-    if "claims" in results.files:
-        text += "\n" + "\n".join(f"- {line}" for line in claims_summary(results.claims)) + "\n"
-    if "training" in results.files:
-        text += "\n" + "\n".join(f"- {line}" for line in verdict(training_shown(results))) + "\n"
-    write_text(headline, text)
+    scenario = headline_scenario(config)
+    claims = results.claims if "claims" in results.files else None
+    write_text(headline, headline_text(scenario, results.cells(scenario), claims))

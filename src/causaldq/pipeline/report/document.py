@@ -1,4 +1,4 @@
-"""The PDF that holds all tables and figures."""
+"""PDFs of tables and figures, by LaTeX."""
 
 import shutil
 import subprocess
@@ -26,12 +26,12 @@ def render(template: str, **values: object) -> str:
     return environment.get_template(template).render(**values)
 
 
-def compile_pdf(source: str, tables: list[Path], figures: list[Path], output: Path) -> None:
+def compile_pdf(source: str, figures: list[Path], output: Path) -> None:
     """Run LaTeX in a folder of its own; the PDF's bytes depend on its content alone."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "document.tex").write_text(source)
-        for path in [*tables, *figures]:
+        for path in figures:
             shutil.copy(path, folder / path.name)
         done = subprocess.run(
             ["latexmk", "-pdf", "-interaction=nonstopmode", "-halt-on-error", "document.tex"],

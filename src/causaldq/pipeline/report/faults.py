@@ -12,6 +12,7 @@ from causaldq.pipeline.contributing import joined
 from causaldq.pipeline.plan import Plan
 from causaldq.pipeline.report.labels import label
 from causaldq.pipeline.report.latex import RULE, bold, grey, line, tabular
+from causaldq.pipeline.report.palette import INK, look
 from causaldq.pipeline.report.shown import Figure, Table, table
 from causaldq.pipeline.report.tidy import Tidy
 
@@ -187,10 +188,7 @@ def fault_figure(panels: list[pd.DataFrame]) -> Any:
     import matplotlib.pyplot as plt
     from matplotlib.ticker import FuncFormatter, NullLocator
 
-    from causaldq.pipeline.report.figures import COLOURS
-
     chosen = [figure_methods(rows) for rows in panels]
-    every = list(dict.fromkeys(name for methods in chosen for name in methods))
     figure, axes = plt.subplots(
         1, len(panels), figsize=(3.9 * len(panels) + 0.6, 4.2), squeeze=False, sharey=True
     )
@@ -200,17 +198,17 @@ def fault_figure(panels: list[pd.DataFrame]) -> Any:
             part = rows[rows["method"] == method].sort_values("arl0")
             thick = 2.4 if method == FIRST[0] else 1.3
             dashes = "--" if part["reads_all"].iloc[0] else "-"
-            look = {"color": COLOURS[every.index(method) % 10], "lw": thick, "ls": dashes}
-            axis.plot(part["arl0"], part["delay"], marker="o", ms=3, **look)
+            drawn = {"color": look(method).colour, "lw": thick, "ls": dashes}
+            axis.plot(part["arl0"], part["delay"], marker="o", ms=3, **drawn)
             ends[method] = float(part["delay"].iloc[-1])
         first, last = rows["arl0"].min(), rows["arl0"].max()
         places = _apart({name: np.log(end) for name, end in ends.items()}, 0.13)
         for method, place in places.items():
-            colour = COLOURS[every.index(method) % 10]
+            colour = look(method).colour
             lead = {"arrowstyle": "-", "color": colour, "lw": 0.5}
             axis.annotate(
                 label(method), (last, ends[method]), (last * 1.12, np.exp(place)), fontsize=8,
-                color=colour, va="center", arrowprops=lead,
+                color=INK, va="center", arrowprops=lead,
             )  # fmt: skip
         axis.set_xscale("log")
         axis.set_yscale("log")

@@ -1,5 +1,6 @@
 """Figures, as PDF for the document and PNG for pages."""
 
+import io
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,13 +13,13 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
+from PIL import Image
 
 from causaldq.files import write_atomically
-from causaldq.methods.registry import is_bound
 from causaldq.pipeline.evaluation.training import epochs_to_final
 from causaldq.pipeline.report.labels import label
+from causaldq.pipeline.report.palette import INK, LIMIT, ORACLE, foremost, look, spread
 
-COLOURS = plt.get_cmap("tab10").colors
 plt.rcParams.update(
     {
         "font.size": 9,
@@ -37,12 +38,22 @@ DPI = 150
 def save(figure: Any, path: Path) -> None:
     """Write PDF or PNG, by the name's ending, with no date in it."""
     kind = path.suffix.removeprefix(".")
-    metadata = {"CreationDate": None} if kind == "pdf" else None
 
     def write(temporary: Path) -> None:
-        figure.savefig(temporary, format=kind, dpi=DPI, metadata=metadata)
+        if kind == "png":
+            _save_small(figure, temporary)
+        else:
+            figure.savefig(temporary, format=kind, dpi=DPI, metadata={"CreationDate": None})
 
     write_atomically(path, write)
+
+
+def _save_small(figure: Any, path: Path) -> None:
+    """A PNG with a table of 256 colours, a third of the size: git keeps figures of every run."""
+    drawn = io.BytesIO()
+    figure.savefig(drawn, format="png", dpi=DPI)
+    picture = Image.open(drawn).convert("RGB").quantize(256, dither=Image.Dither.NONE)
+    picture.save(path, format="png", optimize=True)
 
 
 def save_both(draw: Callable[[], Any], path: Path) -> None:
@@ -62,55 +73,82 @@ def save_both(draw: Callable[[], Any], path: Path) -> None:
     plt.close(figure)
 
 
-def style(method: str, methods: list[str]) -> dict[str, Any]:
-    """One look for each method: bounds dashed and black, Causal DQ thick, the rest coloured."""
-    rivals = [m for m in methods if not is_bound(m)]
-    if is_bound(method):
-        dashes = ["--", ":", "-."]
-        bounds = [m for m in methods if is_bound(m)]
-        return {"color": "black", "linestyle": dashes[bounds.index(method) % 3], "linewidth": 1.2}
-    index = rivals.index(method)
+def style(method: str) -> dict[str, Any]:
+    """A method's look, for matplotlib."""
+    drawn = look(method)
     return {
-        "color": COLOURS[index % 10],
-        "linestyle": "-" if index < 10 else "--",
-        "linewidth": 2.4 if method == "causal_dq" else 1.2,
-        "marker": "osv^D<>ph*"[index % 10],
+        "color": drawn.colour,
+        "linestyle": drawn.dashes,
+        "linewidth": drawn.width,
+        "marker": drawn.marker,
         "markersize": 4,
     }
 
 
-def delay_figure(rows: pd.DataFrame) -> Any:
-    """Delay against shift, all methods with 95% bands, a column a protocol and case.
+MOST_LINES = 7
+"""Methods that one panel has room for; tables have all."""
 
-    Below it the same delays divided by the oracle set's, where there is one: methods whose
-    lines run together above are apart there.
+
+def delay_figure(rows: pd.DataFrame) -> Any:
+    """Delay against shift with 95% bands, a column a protocol and case, named at the lines' ends.
+
+    The foremost methods. Grey: below a CUSUM that is told everything; dashed: the oracle set.
     """
     panels = list(rows.groupby(["protocol", "setting"], sort=False))
-    methods = list(rows["method"].unique())
-    relative = "oracle_set" in methods
-    lines = 2 if relative else 1
+    methods = foremost(rows["method"], MOST_LINES)
     figure, axes = plt.subplots(
-        lines,
+        1,
         len(panels),
-        figsize=(4.0 * len(panels) + 1.8, 3.6 * lines),
+        figsize=(2.7 * len(panels) + 1.4, 3.4),
         squeeze=False,
         sharex=True,
-        sharey="row",
+        sharey=True,
     )
-    for column, ((protocol, setting), panel) in enumerate(panels):
+    for axis, ((protocol, setting), panel) in zip(axes[0], panels, strict=True):
         quiet = panel[(panel["sigma"] == panel["sigma"].min()) & (panel["delta"] > 0)]
-        _delay_panel(axes[0, column], quiet, methods, None)
-        axes[0, column].set_title(f"{label(str(protocol))}, {label(str(setting))}")
-        if relative:
-            oracle = quiet[quiet["method"] == "oracle_set"].set_index("delta")["add"]
-            _delay_panel(axes[1, column], quiet, methods, oracle)
-        axes[-1, column].set_xlabel(r"shift $\delta$ (standard deviations)")
+        _shade(axis, quiet)
+        _delay_panel(axis, quiet, methods)
+        axis.set_title(f"{label(str(protocol))},\n{label(str(setting))}", fontsize=9)
+        axis.set_xlabel(r"shift $\delta$ (standard deviations)")
+    _name_lines(axes[0, -1], methods)
     axes[0, 0].set_ylabel("average detection delay (steps)")
-    if relative:
-        axes[1, 0].set_ylabel("delay over the oracle set's")
-    handles, names = axes[0, 0].get_legend_handles_labels()
-    figure.legend(handles, names, loc="outside right center", fontsize=8)
     return figure
+
+
+def _shade(axis: Any, rows: pd.DataFrame) -> None:
+    """Grey below what is told everything; the oracle set as a dashed line."""
+    by_method = {m: part.sort_values("delta") for m, part in rows.groupby("method")}
+    if (limit := by_method.get(LIMIT)) is not None:
+        axis.fill_between(limit["delta"], limit["add"], 0.5, color=INK, alpha=0.12, linewidth=0)
+    if (oracle := by_method.get(ORACLE)) is not None:
+        axis.plot(oracle["delta"], oracle["add"], color=INK, linestyle="--", linewidth=1)
+
+
+def _name_lines(axis: Any, methods: list[str]) -> None:
+    """Each method's name at the end of its line, moved apart where lines end together."""
+    ends = {line.get_label(): line for line in axis.lines if line.get_label() in methods}
+    drawn = [method for method in methods if method in ends]
+    low, high = np.log(axis.get_ylim())
+    places = [float(np.log(ends[method].get_ydata()[-1])) for method in drawn]
+    right = axis.get_xlim()[1]
+    for method, place in zip(drawn, spread(places, 0.055 * (high - low)), strict=True):
+        end = (ends[method].get_xdata()[-1], ends[method].get_ydata()[-1])
+        axis.annotate(
+            label(method),
+            xy=end,
+            xytext=(right * 1.18, np.exp(place)),
+            va="center",
+            fontsize=8,
+            color=INK,
+            annotation_clip=False,
+            arrowprops={
+                "arrowstyle": "-",
+                "color": ends[method].get_color(),
+                "linewidth": 0.9,
+                "relpos": (0.0, 0.5),
+                "shrinkB": 0,
+            },
+        )
 
 
 def bar_figure(rows: pd.DataFrame) -> Any:
@@ -127,7 +165,7 @@ def bar_figure(rows: pd.DataFrame) -> Any:
     for axis, ((protocol, setting), panel) in zip(axes[0], panels, strict=True):
         by_method = panel.set_index("method").reindex(methods)
         places = np.arange(len(methods))
-        colours = ["black" if is_bound(method) else COLOURS[0] for method in methods]
+        colours = [look(method).colour for method in methods]
         axis.hlines(places, by_method["ci_low"], by_method["ci_high"], color=colours)
         axis.scatter(by_method["add"], places, color=colours, s=18, zorder=3)
         published = by_method["published_add"]
@@ -162,26 +200,26 @@ def event_figure(rows: pd.DataFrame) -> Any:
     return figure
 
 
-def _delay_panel(
-    axis: Any, rows: pd.DataFrame, methods: list[str], oracle: "pd.Series | None"
-) -> None:
+def _delay_panel(axis: Any, rows: pd.DataFrame, methods: list[str]) -> None:
     for method in methods:
         line = rows[rows["method"] == method].set_index("delta").sort_index()
-        if line.empty or (oracle is not None and method == "cusum"):
+        if line.empty:
             continue
-        look = style(method, methods)
-        scale = 1.0 if oracle is None else oracle.reindex(line.index)
-        axis.plot(line.index, line["add"] / scale, label=label(method), **look)
-        band = {"color": look["color"], "alpha": 0.12, "linewidth": 0}
-        axis.fill_between(line.index, line["ci_low"] / scale, line["ci_high"] / scale, **band)
-    ticks = [1, 2, 5, 10, 20, 50, 100, 200] if oracle is None else [0.5, 1, 2, 3, 5, 10]
+        drawn = style(method)
+        axis.plot(line.index, line["add"], label=method, **drawn)
+        band = {"color": drawn["color"], "alpha": 0.12, "linewidth": 0}
+        axis.fill_between(line.index, line["ci_low"], line["ci_high"], **band)
     axis.set_xscale("log")
     axis.set_xticks(sorted(rows["delta"].unique()))
     axis.set_yscale("log")
-    axis.set_yticks(ticks)
+    axis.set_ylim(bottom=max(0.8, 0.8 * rows["add"].min()))
+    axis.set_yticks([tick for tick in TICKS if tick <= 1.3 * rows["ci_high"].max()])
     for side in (axis.xaxis, axis.yaxis):
         side.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
         side.set_minor_locator(NullLocator())
+
+
+TICKS = (1, 2, 5, 10, 20, 50, 100, 200)
 
 
 def training_figure(logs: pd.DataFrame) -> Any:
@@ -203,9 +241,9 @@ def training_figure(logs: pd.DataFrame) -> Any:
         for method in methods:
             part = logs[(logs["protocol"] == protocol) & (logs["method"] == method)]
             if len(part):
-                look = style(method, methods)
-                _training_curve(above, part, label(method), look)
-                _frozen_curve(below, part, look)
+                drawn = style(method)
+                _training_curve(above, part, label(method), drawn)
+                _frozen_curve(below, part, drawn)
         above.set_title(label(str(protocol)))
         below.set_xlabel("training epoch")
         below.xaxis.set_major_locator(MaxNLocator(integer=True))
@@ -217,28 +255,28 @@ def training_figure(logs: pd.DataFrame) -> Any:
     return figure
 
 
-def _training_curve(axis: Any, part: pd.DataFrame, name: str, look: dict[str, Any]) -> None:
+def _training_curve(axis: Any, part: pd.DataFrame, name: str, drawn: dict[str, Any]) -> None:
     by_epoch = part.groupby("epoch")["paper_reward"]
     mean, count = by_epoch.mean(), by_epoch.count()
     half = 1.96 * (by_epoch.std() / np.sqrt(count)).fillna(0.0)
-    _seeds(axis, part, "paper_reward", look)
-    axis.plot(mean.index, mean, label=name, **(look | {"marker": None}))
-    band = {"color": look["color"], "alpha": 0.15, "linewidth": 0}
+    _seeds(axis, part, "paper_reward", drawn)
+    axis.plot(mean.index, mean, label=name, **(drawn | {"marker": None}))
+    band = {"color": drawn["color"], "alpha": 0.15, "linewidth": 0}
     axis.fill_between(mean.index, mean - half, mean + half, **band)
     reached = epochs_to_final(mean.to_numpy())
-    axis.plot(reached, mean.loc[reached], "o", color=look["color"], markersize=5)
+    axis.plot(reached, mean.loc[reached], "o", color=drawn["color"], markersize=5)
 
 
-def _frozen_curve(axis: Any, part: pd.DataFrame, look: dict[str, Any]) -> None:
+def _frozen_curve(axis: Any, part: pd.DataFrame, drawn: dict[str, Any]) -> None:
     """The network is only looked at now and then."""
     seen = part.dropna(subset="frozen_hit_share")
-    _seeds(axis, seen, "frozen_hit_share", look)
+    _seeds(axis, seen, "frozen_hit_share", drawn)
     mean = seen.groupby("epoch")["frozen_hit_share"].mean()
-    axis.plot(mean.index, mean, **look)
+    axis.plot(mean.index, mean, **drawn)
 
 
-def _seeds(axis: Any, part: pd.DataFrame, column: str, look: dict[str, Any]) -> None:
+def _seeds(axis: Any, part: pd.DataFrame, column: str, drawn: dict[str, Any]) -> None:
     """Each seed as a thin line, where there are several."""
     seeds = [seed for _, seed in part.groupby("training_seed")]
     for seed in seeds if len(seeds) > 1 else []:
-        axis.plot(seed["epoch"], seed[column], color=look["color"], linewidth=0.5, alpha=0.6)
+        axis.plot(seed["epoch"], seed[column], color=drawn["color"], linewidth=0.5, alpha=0.6)

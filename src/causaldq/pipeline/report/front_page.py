@@ -1,6 +1,5 @@
 """The page that a person reads first: what was measured, what it says, and where to read on."""
 
-import base64
 import json
 from pathlib import Path
 from typing import Any
@@ -12,11 +11,11 @@ from nbconvert.filters.markdown_mistune import markdown2html_mistune
 from causaldq.pipeline.config import Config
 from causaldq.pipeline.evaluation.training import verdict
 from causaldq.pipeline.report.catalogue import (
-    Catalogue,
     catalogue,
     headline_scenario,
     training_shown,
 )
+from causaldq.pipeline.report.chart import delay_chart
 from causaldq.pipeline.report.claims import PROTOCOLS, tally, verdict_words
 from causaldq.pipeline.report.codes import (
     CARDS,
@@ -25,6 +24,7 @@ from causaldq.pipeline.report.codes import (
     tally_code,
     training_code,
 )
+from causaldq.pipeline.report.headline import sentences
 from causaldq.pipeline.report.labels import label
 from causaldq.pipeline.report.markdown import headline
 from causaldq.pipeline.report.tidy import Tidy
@@ -44,13 +44,17 @@ TIDY = {
 
 
 def front_page(
-    config: Config, tidy: Tidy, provenance: str, figures: list[Path], notebooks: list[Path],
-    template: Path, *, document: bool,
-) -> str:  # fmt: skip
+    config: Config,
+    tidy: Tidy,
+    provenance: str,
+    notebooks: list[Path],
+    template: Path,
+    *,
+    document: bool,
+) -> str:
     """HTML that needs nothing but itself; links are relative to the folder of results."""
     shown = catalogue(config)
-    figure = headline_figure(config, shown)
-    picture = next(path for path in figures if path.stem == figure)
+    cells = tidy.cells(headline_scenario(config))
     has_claims = "claims" in tidy.files
     pages = Environment(
         loader=FileSystemLoader(template.parent),
@@ -66,22 +70,16 @@ def front_page(
         provenance=provenance,
         document=document,
         notebooks=[(path.stem, *opening(path)) for path in notebooks],
-        picture=base64.b64encode(picture.read_bytes()).decode(),
+        chart=delay_chart(cells),
+        sentences=list(sentences(cells, tidy.claims if has_claims else None)),
         scenario=headline_scenario(config),
         cards=CARDS,
-        table=_html(headline(tidy.cells(headline_scenario(config)), CARDS)),
+        table=_html(headline(cells, CARDS)),
         claims=_claims(tidy) if has_claims else None,
         findings=_findings(tidy) if "training" in tidy.files else [],
         tidy={name: text for name, text in TIDY.items() if Path(name).stem in tidy.files},
         tables=[table.name for table in shown.tables],
     )
-
-
-def headline_figure(config: Config, shown: Catalogue) -> str:
-    """The delays of the headline scenario; the first figure if they are not drawn alone."""
-    names = [figure.name for figure in shown.figures]
-    wanted = f"delay_{headline_scenario(config)}"
-    return wanted if wanted in names else names[0]
 
 
 def opening(notebook: Path) -> tuple[str, str]:

@@ -20,10 +20,17 @@ from causaldq.pipeline.propagation.summary import (
     KNOWN,
     NO_GRAPH,
 )
-from causaldq.pipeline.report.claims import PROTOCOLS, claims_markdown, claims_summary
+from causaldq.pipeline.report.claims import (
+    PROTOCOLS,
+    claims_markdown,
+    claims_summary,
+    verdict_words,
+)
 from causaldq.pipeline.report.codes import card, delay_code, run_length_code
+from causaldq.pipeline.report.headline import first_case
 from causaldq.pipeline.report.judges.evidence import FAILS, HOLDS, SOME_READINGS, Count
 from causaldq.pipeline.report.labels import label
+from causaldq.pipeline.report.tables import THE_PAPERS
 
 AGNOSTIC = ("causal_dq", "bayes_posterior", "causal_dq_eq", "non_causal_eq")
 """Methods compared with the best baseline: the paper's, and ours that are location-agnostic."""
@@ -190,6 +197,46 @@ def by_todays_rule(claims: pd.DataFrame, cells: pd.DataFrame) -> pd.DataFrame:
     return found
 
 
+FINDINGS = {
+    "shortest_of_five": ("p50", "p = 50"),
+    "shortest_everywhere": None,
+    "shortest_tep": ("tep_m10", "10 of 50 streams read"),
+    "shortest_sfd": ("flares_m6", "6 of 33 streams read"),
+    "no_alarm": None,
+    "alarm_level": None,
+    "pace_large": None,
+    "state_helps": None,
+    "beyond_correlations": None,
+    "graph_no_edges": None,
+}
+"""Claims that the README shows, some with the scenario of an example."""
+
+
+def findings_table(claims: pd.DataFrame, add: pd.DataFrame) -> str:
+    """Claims with measured numbers beside published ones, and verdicts."""
+    lines = ["| claim | for example, measured (published) | verdict |", "|---|---|---|"]
+    by_id = {row["id"]: row for _, row in claims.iterrows()}
+    for name, example in FINDINGS.items():
+        told = "" if example is None else _example(add, *example)
+        claim = by_id[name]
+        lines.append(f"| {claim['claim']} | {told} | **{verdict_words(claim)}** |")
+    return "\n".join([*lines, ""])
+
+
+def _example(add: pd.DataFrame, scenario: str, where: str) -> str:
+    """Causal DQ and the earliest other method that the paper compares, in the paper's protocol."""
+    rows = first_case(add[add["scenario"] == scenario])
+    rows = rows[rows["method"].isin(THE_PAPERS) & (rows["protocol"] == "paper")]
+    delta = 1.0 if (rows["delta"] == 1).any() else rows["delta"].median()
+    cells = {row["method"]: row for _, row in rows[rows["delta"] == delta].iterrows()}
+    causal = cells.pop("causal_dq")
+    other = min(cells.values(), key=lambda row: row["add"])
+    said = [
+        f"{label(row['method'])} {_cell(row.drop('among_best'), None)}" for row in (causal, other)
+    ]
+    return f"{where}: {', '.join(said)}"
+
+
 def readme_tables(page: str, results: Path, scenario: str) -> str:
     """A page with the tables that a folder of results gives, between their markers.
 
@@ -215,9 +262,14 @@ def readme_tables(page: str, results: Path, scenario: str) -> str:
             raise DataError(f"{results} has no scenario {scenario!r}; give one of {listed}")
         return headline(table[table["scenario"] == scenario])
 
+    def findings() -> str:
+        found = by_todays_rule(read("claims", "headline"), read("claim_cells", "outcome"))
+        return findings_table(found, read("add", "scenario"))
+
     texts: dict[str, Callable[[], str]] = {
-        "claims": claims,
         "headline": delays,
+        "findings": findings,
+        "claims": claims,
         "causes": lambda: causes(read("propagation"), read("propagation_compared"), 1.0),
         "location-agnostic": lambda: location_agnostic(read("overall")),
     }
@@ -239,7 +291,7 @@ def _cell(row: pd.Series, cards: str | None) -> str:
     if pd.isna(row["add"]):
         return "–"
     text = f"{row['add']:.1f}"
-    if row["among_best"]:
+    if row.get("among_best"):
         text = f"**{text}**"
     text = _linked(text, delay_code(row), cards)
     return text if pd.isna(row["published_add"]) else f"{text} ({row['published_add']:.1f})"

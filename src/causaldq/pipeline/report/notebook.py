@@ -1,10 +1,13 @@
 """Notebooks as pages that need no network: formulas are MathML, which browsers draw themselves."""
 
+import base64
 import itertools
+import os
 import re
 import tempfile
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from jinja2 import pass_context
 from jinja2.runtime import Context
@@ -20,14 +23,20 @@ STYLE = (
     "<style>.jp-OutputArea-child"
     " { padding-left: var(--jp-cell-prompt-width); box-sizing: border-box; }"
     " .jp-OutputArea img { max-width: 100%; height: auto; }</style>"
+    "<script>if (window.self !== window.top) addEventListener('DOMContentLoaded', () => {"
+    " for (const picture of document.querySelectorAll('img:not([src^=\"data:\"])'))"
+    " picture.replaceWith(`[${picture.alt}: under its own entry of this report]`); });</script>"
 )
-"""Outputs in line with the text, as the prompts beside them are left out, and within the page."""
+"""Outputs in line with the text, as the prompts beside them are left out, and within the page.
+
+Inside report.html, which has every figure as an entry of its own, there are no files beside it."""
 
 TEMPLATE = """{%- extends 'lab/index.html.j2' -%}
 {%- block data_png -%}
 <div class="jp-RenderedImage jp-OutputArea-output">
+{%- set place = output | get_metadata('place', 'image/png') %}
 <img alt="{{ (output | get_metadata('alt', 'image/png') or '') | escape_html }}"
- src="data:image/png;base64,{{ output.data['image/png'] }}">
+ src="{{ place or 'data:image/png;base64,' ~ output.data['image/png'] }}">
 </div>
 {%- endblock -%}
 """
@@ -96,11 +105,24 @@ def run_notebook(notebook: Path, results: Path, provenance: Path, output: Path) 
             config=Config({"KernelManager": own}),
         )
     name_in_order(made)
+    refer_to_figures(made, results / "figures", output.parent)
     link_numbers(made)
     page, _ = PageExporter().from_notebook_node(made, {"metadata": {"name": notebook.stem}})
     start, _, end = page.replace("</head>", f"{STYLE}</head>", 1).rpartition("</body>")
     told = FOOTER.format(provenance=short_hash(provenance), results=results)
     write_text(output, f"{start}{told}</body>{end}")
+
+
+def refer_to_figures(notebook: Any, figures: Path, page: Path) -> None:
+    """Let a page point to the figures that it shows, instead of carrying a copy of each."""
+    known = {path.read_bytes(): path for path in figures.glob("*.png")}
+    for cell in notebook.cells:
+        for output in cell.get("outputs", []):
+            encoded = output.get("data", {}).get("image/png")
+            path = known.get(base64.b64decode(encoded)) if encoded else None
+            if path is not None:
+                said = output.setdefault("metadata", {}).setdefault("image/png", {})
+                said["place"] = quote(os.path.relpath(path, page))
 
 
 def name_in_order(notebook: Any) -> None:

@@ -108,7 +108,7 @@ def overall_figure(rows: pd.DataFrame) -> Any:
     import matplotlib.pyplot as plt
     from matplotlib.ticker import FuncFormatter, NullLocator
 
-    from causaldq.pipeline.report.figures import COLOURS
+    from causaldq.pipeline.report.palette import look
 
     methods = [method for method in SHOWN if method in set(rows["method"])]
     sides = [rows[rows["seen"] == 1], rows[rows["seen"] == 0]]
@@ -126,8 +126,8 @@ def overall_figure(rows: pd.DataFrame) -> Any:
             part = side[side["method"] == method].set_index("scenario")
             part = part.loc[[name for name in scenarios if name in part.index]]
             x = [scenarios.index(name) + 0.13 * (place - len(methods) / 2) for name in part.index]
-            axis.vlines(x, part["low"], part["high"], color=COLOURS[place])
-            axis.scatter(x, part["ratio"], color=COLOURS[place], s=18, label=label(method))
+            axis.vlines(x, part["low"], part["high"], color=look(method).colour)
+            axis.scatter(x, part["ratio"], color=look(method).colour, s=18, label=label(method))
         sizes = side.drop_duplicates("scenario").set_index("scenario")
         ticks = [
             f"{label(name)}\np={sizes.loc[name, 'p']}, m={sizes.loc[name, 'm']},"

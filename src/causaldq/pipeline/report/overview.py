@@ -8,12 +8,14 @@ matplotlib.use("Agg")
 
 import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib.patches import Rectangle
 
 from causaldq.calibration import limit_for
 from causaldq.methods.base import Problem
-from causaldq.methods.greedy import Greedy
+from causaldq.methods.bayes_posterior import BayesPosterior
 from causaldq.pipeline.config import Config
 from causaldq.pipeline.report.figures import save
+from causaldq.pipeline.report.palette import ALARM, BLUE, INK
 from causaldq.run import statistics, step
 from causaldq.seeds import generator
 from causaldq.worlds.simulation import SimulationSource, simulate
@@ -28,11 +30,11 @@ def draw_overview(
     if not isinstance(wanted, SimulationSource):
         raise TypeError(f"{source} is not simulated")
     model = simulate(wanted, rng)
-    method = Greedy(Problem(model.covariance, m, config.statistic), config.baselines.greedy)
+    method = BayesPosterior(Problem(model.covariance, m, config.statistic))
     limit = limit_for(
         statistics(method, model.in_control(200, 800, rng), None, rng), config.calibration.arl0
     )
-    change, steps = 40, 70
+    change, steps = 30, 44
     values = model.in_control(1, steps, rng)
     values[:, change:, shifted] += delta
     shown = np.full((model.p, steps), np.nan)
@@ -49,30 +51,40 @@ def draw_overview(
         trace[alarm + 1 :] = np.nan
 
     figure, (top, bottom) = plt.subplots(
-        2, 1, figsize=(7.5, 4.6), sharex=True, height_ratios=[3, 1.3]
+        2, 1, figsize=(8.2, 4.4), sharex=True, height_ratios=[2.4, 1.0]
     )
-    top.set_facecolor("#eeeeee")
-    image = top.imshow(shown, aspect="auto", cmap="RdBu_r", vmin=-3, vmax=3, interpolation="none")
+    top.set_facecolor("#ececec")
+    top.imshow(shown, aspect="auto", cmap="RdBu_r", vmin=-3, vmax=3, interpolation="none")
     for stream in shifted:
-        top.plot([change - 0.5, steps - 0.5], [stream - 0.5] * 2, color="black", lw=0.8)
-        top.plot([change - 0.5, steps - 0.5], [stream + 0.5] * 2, color="black", lw=0.8)
-    top.set_ylabel("stream")
-    top.set_yticks([])
-    title = f"{model.p} streams, {m} sensors. Grey: never seen. Outlined: streams that shift."
-    top.set_title(title, fontsize=10)
-    figure.colorbar(image, ax=top, label="reading", pad=0.01)
-    bottom.plot(trace, color="#1f77b4")
-    bottom.axhline(limit, color="black", linestyle="--", lw=1)
-    bottom.text(0.5, limit, "limit", va="bottom")
+        corner, size = (change - 0.5, stream - 0.5), (steps - change, 1)
+        top.add_patch(Rectangle(corner, *size, fill=False, edgecolor=ALARM, linewidth=2, zorder=3))
+    top.set_xticks(np.arange(steps) - 0.5, minor=True)
+    top.set_yticks(np.arange(model.p) - 0.5, minor=True)
+    top.grid(which="minor", color="white", linewidth=0.6)
+    top.tick_params(which="both", length=0)
+    top.set_yticks([0, model.p - 1], ["stream 1", f"stream {model.p}"])
+    top.set_title(
+        f"Of {model.p} streams, {m} can be read at a time: coloured what a sensor reads, grey what"
+        f" nobody sees.\nFrom step {change} on, the outlined streams are shifted by {delta:g}"
+        " standard deviations.",
+        fontsize=10,
+        loc="left",
+    )
+    bottom.plot(trace, color=BLUE)
+    bottom.axhline(limit, color=INK, linestyle="--", lw=1)
+    often = f"limit: one false alarm in {config.calibration.arl0:g} steps"
+    bottom.text(0.2, limit, often, va="bottom", fontsize=9)
     for axis in (top, bottom):
-        axis.axvline(change - 0.5, color="black", lw=1, linestyle=":")
-        if alarm is not None:
-            axis.axvline(alarm, color="#d62728", lw=1.5)
-    bottom.text(change - 1, trace[:change].min(), "change", ha="right")
+        axis.axvline(change - 0.5, color=INK, lw=1, linestyle=":")
+    at_height = {"transform": bottom.get_xaxis_transform(), "va": "center"}
+    bottom.text(change - 0.9, 0.5, "change", ha="right", **at_height)
     if alarm is not None:
+        for axis in (top, bottom):
+            axis.axvline(alarm + 0.5, color=ALARM, lw=1.5)
         text = f"alarm, {alarm - change + 1} steps later"
-        bottom.text(alarm + 0.7, limit * 0.5, text, color="#d62728")
+        bottom.text(alarm + 0.9, 0.5, text, color=ALARM, **at_height)
+    bottom.set_xlim(-0.5, steps - 0.5)
     bottom.set_xlabel("time step")
-    bottom.set_ylabel("statistic")
+    bottom.set_ylabel("evidence")
     save(figure, output)
     plt.close(figure)

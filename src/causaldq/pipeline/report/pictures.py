@@ -9,12 +9,11 @@ from matplotlib.lines import Line2D
 
 from causaldq.pipeline.evaluation import edges as edge
 from causaldq.pipeline.report.labels import label
+from causaldq.pipeline.report.palette import BLUE, GREY, ORANGE, RED, SKY
 
 MOST_DRAWN = 15
 """Streams up to which a graph is drawn with arrows; beyond, as a matrix."""
 
-# Colours that the colour-blind can tell apart (Okabe and Ito), and shapes besides.
-BLUE, SKY, ORANGE, RED, GREY = "#0072B2", "#56B4E9", "#E69F00", "#D55E00", "#999999"
 LOOKS: dict[str, tuple[str, str, str, str]] = {
     edge.RIGHT: (BLUE, "-", "-|>", "s"),
     edge.OPEN: (SKY, "-", "-", "D"),

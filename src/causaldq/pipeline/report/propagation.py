@@ -20,6 +20,7 @@ from causaldq.pipeline.propagation.summary import (
 )
 from causaldq.pipeline.report.labels import label
 from causaldq.pipeline.report.latex import RULE, bold, latex, line, tabular
+from causaldq.pipeline.report.palette import BLUE, GREY, RED
 
 CAPTION = (
     "Shifts that propagate downstream from one root cause, $p={p}$ streams, $m={m}$ sensors: mean"
@@ -183,11 +184,11 @@ def ratio_figure(ratios: pd.DataFrame) -> Any:
                 row = _pair(part[part["delta"] == delta], one, (BEST, "truth"))
                 if row is None:
                     continue
-                colour = "#7f7f7f"
+                colour = GREY
                 if one in (KNOWN, ESTIMATED):
-                    colour = "#0072b2"
+                    colour = BLUE
                 elif one == FILTER or one in LEARNED:
-                    colour = "#d55e00"
+                    colour = RED
                 axis.errorbar(
                     row["ratio"], place + shift,
                     xerr=[[row["ratio"] - row["low"]], [row["high"] - row["ratio"]]],
@@ -284,7 +285,7 @@ def cause_figure(told: dict[str, Any]) -> Any:
     order = np.argsort(-posterior, kind="stable")[:5][::-1]
     bars.barh(
         range(len(order)), posterior[order],
-        color=["#0072b2" if i == truth else "#999999" for i in order],
+        color=[BLUE if i == truth else GREY for i in order],
     )  # fmt: skip
     bars.set_yticks(range(len(order)), [names[i] for i in order], fontsize=8)
     bars.set_xlim(0, 1)

@@ -8,10 +8,11 @@ import numpy as np
 import pandas as pd
 from matplotlib.ticker import FuncFormatter, NullLocator
 
-from causaldq.pipeline.report.figures import COLOURS, style
+from causaldq.pipeline.report.figures import style
 from causaldq.pipeline.report.labels import label
+from causaldq.pipeline.report.palette import ALARM, BLUE, GREEN, INK, ORANGE, RED
 
-SHIFTED, QUIET = "#c0392b", "#7f9bb3"
+SHIFTED, QUIET = ALARM, "#7f9bb3"
 
 
 def watch_figure(rows: pd.DataFrame) -> Any:
@@ -50,7 +51,7 @@ def tradeoff_figure(rows: pd.DataFrame) -> Any:
     figure, axis = plt.subplots(figsize=(6.4, 3.8))
     for method in methods:
         line = rows[rows["method"] == method].sort_values("arl0")
-        look = style(method, methods)
+        look = style(method)
         axis.plot(line["arl0"], line["add"], label=label(method), **look)
         band = {"color": look["color"], "alpha": 0.10, "linewidth": 0}
         axis.fill_between(line["arl0"], line["ci_low"], line["ci_high"], **band)
@@ -82,11 +83,11 @@ def places_figure(rows: pd.DataFrame) -> Any:
     for axis in axes.ravel()[len(methods) :]:
         axis.set_visible(False)
     looks = {
-        ("paper", "paper"): ("trained on fixed places, shift there", COLOURS[0], "-"),
-        ("paper", "fair"): ("trained on fixed places, shift anywhere", COLOURS[3], "-"),
-        ("fair", "paper"): ("trained on all places, shift in the fixed ones", COLOURS[2], "--"),
-        ("fair", "fair"): ("trained on all places, shift anywhere", COLOURS[1], "--"),
-        ("mixture", "paper"): ("trained elsewhere, shift in the fixed places", "black", ":"),
+        ("paper", "paper"): ("trained on fixed places, shift there", RED, "-"),
+        ("paper", "fair"): ("trained on fixed places, shift anywhere", BLUE, "-"),
+        ("fair", "paper"): ("trained on all places, shift in the fixed ones", GREEN, "--"),
+        ("fair", "fair"): ("trained on all places, shift anywhere", ORANGE, "--"),
+        ("mixture", "paper"): ("trained elsewhere, shift in the fixed places", INK, ":"),
         ("mixture", "fair"): ("trained elsewhere, shift anywhere", "grey", ":"),
     }
     for axis, method in zip(axes.ravel(), methods, strict=False):

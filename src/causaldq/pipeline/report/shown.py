@@ -23,6 +23,8 @@ class Table:
     caption: Text
     source: str | None = None
     """The tidy result that its rows are, where they do not say themselves what they are from."""
+    short: "Table | None" = None
+    """The same with the methods that the paper compares alone, if there are others in it."""
 
     def twin(self, tidy: Tidy) -> pd.DataFrame:
         """Its rows; where they do not name their files, with the tidy result that they are from."""

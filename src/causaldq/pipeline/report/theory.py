@@ -105,7 +105,7 @@ def theory_figure(curves: pd.DataFrame) -> Any:
     """Errors (solid), printed bounds (dashed) and corrected ones (dash-dotted), two panels."""
     import matplotlib.pyplot as plt
 
-    from causaldq.pipeline.report.figures import COLOURS
+    from causaldq.pipeline.report.palette import COLOURS
 
     titles = {
         "iteration": "exact iteration, to the optimum\nwithout entropy (Corollary 1)",
