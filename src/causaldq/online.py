@@ -162,6 +162,9 @@ class Online:
             self._state = self.method.observe(
                 self._state, read[None, :], scaled[None, :], self._rng
             )
+            dead = self._seen.dead(self._layout)
+            if len(dead):
+                self._state = self.method.without(self._state, dead)
             self._statistic = float(self.method.statistic(self._state)[0])
             self._strength = self.method.contributions(self._state)[0]
         except (np.linalg.LinAlgError, ArithmeticError) as error:

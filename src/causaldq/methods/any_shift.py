@@ -30,7 +30,7 @@ weights do well where many streams shift, too, while weights that expect many lo
 one cause.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar
 
 import numpy as np
@@ -229,6 +229,9 @@ class AnyShift(Method[AnyShiftState]):
             total[:, number] += gained.sum(axis=2)
         causes = self.causes.observe(state.causes, streams, values, rng)
         return AnyShiftState(state.time + 1, score, information, ratio, size, total, causes)
+
+    def without(self, state: AnyShiftState, streams: Ints) -> AnyShiftState:
+        return replace(state, causes=self.causes.without(state.causes, streams))
 
     def statistic(self, state: AnyShiftState) -> Floats:
         log_weights = self._log_weights(state)
