@@ -177,7 +177,7 @@ rule cards:
         CARDS.shell
 
 
-FRONT_PAGE = job("front_page")
+FRONT_PAGE = job("plant_page" if PLAN.is_plant else "front_page", record="front_page")
 
 
 rule front_page:

@@ -79,9 +79,7 @@ def watched(config: Config, name: str, rows: int, marks: Sequence[int]) -> Repea
     table += [",".join(f"{value:.4f}" for value in row).encode() for row in noise]
     method = build(index_methods()[name], problem, config.options_of(name))
     limit = Limit(1e6, 1e6, RunLength(1e6, 1e6, 1e6))
-    monitor = Monitor(
-        method, name=name, names=names, mean=np.zeros(P), sd=np.ones(P), limit=limit
-    )
+    monitor = Monitor(method, name=name, names=names, mean=np.zeros(P), sd=np.ones(P), limit=limit)
     source = Repeated(table, rows, marks)
     with TemporaryDirectory() as folder:
         records = RecordFile("output", Path(folder) / "records.jsonl", as_line)
