@@ -101,7 +101,7 @@ def _plant(
     source: Any = config.sources[config.scenarios[scenario].source]
     limit, time = best.monitor.limit, getattr(source, "time", None)
     graph = pictures.get(f"graph_{config.scenarios[scenario].source}")
-    injected = pictures.get(f"delay_{scenario}")
+    telling = seen.telling(source.first_fault)
     return {
         "scenario": scenario,
         "method": label(best.method),
@@ -116,13 +116,12 @@ def _plant(
         "high": "no upper end" if limit.reached.high is None else f"{limit.reached.high:.0f}",
         "command": f"causaldq watch {best.path} {source.file}"
         + (f" --time {time}" if time else ""),
-        "raised": seen.raised,
+        "alarm": seen.raised[telling] if seen.raised else None,
         "alarms": _alarms(seen, source),
         "statistic": _png(statistic_figure(seen, source)),
         "sensors": _png(sensors_figure(seen, source)),
-        "contributions": seen.first,
+        "contributions": seen.spoke[telling],
         "graph": None if graph is None else base64.b64encode(graph.read_bytes()).decode(),
-        "injected": None if injected is None else base64.b64encode(injected.read_bytes()).decode(),
         "deltas": [f"{size:g}" for size in best.delays],
         "methods": [
             {
@@ -149,15 +148,16 @@ class Replay:
     """(n, p), readings in standard deviations, NaN where a stream was not read."""
     raised: list[int]
     """Rows, counted from 1, at which an alarm was raised."""
-    first: dict[str, float]
-    """Streams that spoke for the first alarm, or for a change at the last row."""
+    spoke: list[dict[str, float]]
+    """Streams that spoke for each alarm; without any, for a change at the last row."""
 
     @classmethod
     def of(cls, monitor: Monitor, rows: pd.DataFrame) -> "Replay":
         session, n = Session(monitor), len(rows)
         statistic, shown = np.full(n, np.nan), np.full((n, len(monitor.names)), np.nan)
         raised: list[int] = []
-        first: dict[str, float] = {}
+        spoke: list[dict[str, float]] = []
+        last: dict[str, float] = {}
         place = {name: i for i, name in enumerate(monitor.names)}
         for number, row in enumerate(rows[list(monitor.names)].to_dict("records")):
             for record in session.row(row):
@@ -168,11 +168,16 @@ class Replay:
                     for name, value in record["values"].items():
                         i = place[name]
                         shown[number, i] = (value - monitor.mean[i]) / monitor.sd[i]
-                    first = first if raised else record["contributions"]
+                    last = record["contributions"]
                 elif record["event"] == "raised":
-                    first = first if raised else record["streams"]
+                    spoke.append(record["streams"])
                     raised.append(number + 1)
-        return cls(monitor.names, monitor.limit.value, statistic, shown, raised, first)
+        return cls(monitor.names, monitor.limit.value, statistic, shown, raised, spoke or [last])
+
+    def telling(self, fault: int | None) -> int:
+        """Which alarm to look at: the first in the fault; else the first."""
+        rows = [row >= fault for row in self.raised] if fault else []
+        return rows.index(True) if True in rows else 0
 
 
 def _alarms(seen: Replay, source: Any) -> str:
@@ -213,6 +218,8 @@ def statistic_figure(seen: Replay, source: Any) -> Any:
     if len(raised):
         axis.legend(loc="upper left", fontsize=9)
     axis.set_xlim(0, len(seen.statistic) + 1)
+    # A gross fault would leave nothing else to be seen.
+    axis.set_ylim(top=min(np.nanmax([*seen.statistic, seen.limit]) * 1.1, 5 * seen.limit))
     axis.set_xlabel("row (shaded: normal operation" + _dotted(source) + ")")
     axis.set_ylabel("statistic")
     return figure
