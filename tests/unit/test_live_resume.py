@@ -315,7 +315,9 @@ DAMAGE: dict[str, tuple[Callable[[Path], object], str]] = {
     "the state of another monitor": (
         lambda f: changed(f / "state", identity="0"), "damaged",
     ),
-    "a monitor for a state": (lambda f: monitor().save(f / "state"), "no array 'state'"),
+    "a monitor for a state": (
+        lambda f: monitor().save(f / "state"), "no array 'state'; it is no state: begin",
+    ),
     "arrays for a state": (
         lambda f: write_arrays(f / "state", {"state": np.zeros(3)}), "no state, or damaged",
     ),
@@ -409,6 +411,10 @@ def test_changed_settings_hold_from_then_on(
         (["--table", "none.toml"], "none.toml: No such file"),
         (["--settings", "."], ".: Is a directory"),
         (["--alarms", "."], "exists already|Is a directory"),
+        (["--output", "o", "--alarms", "./o"], "--output and --alarms are one file"),
+        (["--state", "rows.csv"], "the rows and --state are one file"),
+        (["--state", "plant.monitor"], "the monitor and --state are one file"),
+        (["--control", "rows.csv"], "the rows and --control are one file"),
     ],
 )
 def test_a_path_that_cannot_be_used_is_one_line(
