@@ -177,7 +177,9 @@ rule cards:
         CARDS.shell
 
 
-FRONT_PAGE = job("plant_page" if PLAN.is_plant else "front_page", record="front_page")
+FRONT_PAGE = job("front_page")
+if PLAN.is_plant:
+    FRONT_PAGE = job("plant_page")
 
 
 rule front_page:

@@ -1,5 +1,6 @@
 """The page of a run on the user's own data."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -34,7 +35,7 @@ OUTPUTS = front_page.OUTPUTS
 
 def run(
     config: Config, *, template: Path, tidy: list[Path], provenance: Path, figures: list[Path],
-    notebooks: list[Path], monitors: list[Path], rows: list[Path], output: Path,
+    notebooks: list[Path], monitors: Sequence[Path] = (), rows: list[Path], output: Path,
 ) -> None:  # fmt: skip
     """Write the page of a plant: what to watch it with, and what that says of its rows."""
     from causaldq.pipeline.report.plant_page import plant_page

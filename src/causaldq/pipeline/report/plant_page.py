@@ -2,6 +2,7 @@
 
 import base64
 import io
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -53,7 +54,7 @@ def recommended(candidates: list[Candidate]) -> Candidate:
 
 
 def plant_page(
-    tidy: Tidy, provenance: str, monitors: list[Path], rows: list[Path], figures: list[Path],
+    tidy: Tidy, provenance: str, monitors: Sequence[Path], rows: list[Path], figures: list[Path],
     notebooks: list[Path], template: Path,
 ) -> str:  # fmt: skip
     """HTML that needs nothing but itself; links are relative to the folder of results."""
@@ -82,7 +83,7 @@ def plant_page(
     )
 
 
-def _candidates(tidy: Tidy, scenario: str, monitors: list[Path]) -> list[Candidate]:
+def _candidates(tidy: Tidy, scenario: str, monitors: Sequence[Path]) -> list[Candidate]:
     cells = tidy.cells(scenario)
     cells, files, found = cells[cells["protocol"] == "fair"], by_name(monitors), []
     for name, run in Plan(tidy.config).runs.items():
