@@ -1,6 +1,6 @@
 """One plant, row by row: which sensors to read next, the statistic, the alarm, the suspects."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -10,15 +10,16 @@ import numpy.typing as npt
 from pydantic import ValidationError
 
 from causaldq.calibration import RunLength
+from causaldq.covariance import DENSE_MOST, KINDS, CovarianceLike, Structured
 from causaldq.errors import CausalDQError, ConfigError, DataError
-from causaldq.fitting import LimitChoice, falls_short, fitted
+from causaldq.fitting import CovarianceChoice, LimitChoice, falls_short, fitted
 from causaldq.limits import Limit
 from causaldq.methods.base import Problem
 from causaldq.methods.registry import saved_method
 from causaldq.methods.resolve import MethodLike, name_of, resolved
 from causaldq.models.in_control import ModelChoice
 from causaldq.models.rows import fit_scale
-from causaldq.normal import graphs_for, table
+from causaldq.normal import edges_of, graphs_for, table, wants_graph
 from causaldq.online import SHOWN, Online
 from causaldq.sealed import Arrays, content, read_sealed, write_sealed
 from causaldq.state_arrays import part
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 VERSION = 2
 """Of the file format."""
 PATHS = 200
+MANY_STREAMS_PATHS = 10
+"""Where a step of one path takes milliseconds."""
 
 
 class Monitor(Online):
@@ -67,11 +70,12 @@ class Monitor(Online):
         *,
         arl0: float = 200.0,
         method: MethodLike = "bayes_posterior",
-        graph: npt.ArrayLike | None = None,
+        graph: npt.ArrayLike | Sequence[tuple[str, str]] | None = None,
         names: Sequence[str] | None = None,
         model: ModelChoice = "auto",
+        covariance: CovarianceChoice = "auto",
         limit: LimitChoice = "auto",
-        paths: int = PATHS,
+        paths: int | None = None,
         seed: int = 0,
         progress: bool = True,
     ) -> Self:
@@ -95,20 +99,26 @@ class Monitor(Online):
             A name (see `causaldq.method_names`), a subclass of `Method`, or a function of the
             `Problem`. The default is a filter over the time of the change and the streams that
             shifted.
-        graph : array, shape (p, p), optional
-            What causes what, entry [i, j] true if stream i acts on stream j, for methods that weigh
-            root causes (`causal_sr`). By default they draw several graphs that the rows allow.
+        graph : array, shape (p, p), or pairs of streams, optional
+            What causes what, entry [i, j] true if stream i acts on stream j, or an edge list of
+            (cause, effect) by name or number, for methods that weigh root causes (`causal_sr`). By
+            default they draw several graphs that the rows allow.
         names : sequence of str, optional
             Of the streams, where the rows have no columns.
         model : {"auto", "independent", "state_space"}
             Of normal rows, for methods that use one with memory: rows independent of each other,
             a state-space model, or the one that later rows speak for.
+        covariance : {"auto", "dense", "factor", "block"}
+            A matrix; that of few common factors, as many as make later rows likeliest, which takes
+            ten thousand streams; or a matrix for each part that `graph` does not link with others.
+            By default factors above 2,000 streams, and a matrix below.
         limit : {"auto", "bound", "simulated", "cross_fitted"}
             How the alarm limit is set with a state-space model: by the bound log `arl0`, which
             needs no calibration, or by simulation of fit and run together, which takes longer and
             comes closer to `arl0`; without one it is cross-fitted.
-        paths : int
-            In-control paths behind the limit; its error is about 1 / sqrt(paths).
+        paths : int, optional
+            In-control paths behind the limit; its error is about 1 / sqrt(paths). By default 200,
+            and 10 above 2,000 streams.
         seed : int
             The same rows and seed give the same monitor.
         progress : bool
@@ -128,10 +138,16 @@ class Monitor(Online):
         if sensors not in range(1, p + 1):
             raise ConfigError(f"{sensors} sensors for {p} streams; give a number from 1 to {p}")
         scale = fit_scale(values, labels)
-        graphs = graphs_for(method, graph, labels, scale.apply(values), scale.mean, scale.sd, seed)
+        edges = edges_of(graph, labels)
+        if covariance == "block" and not wants_graph(method):
+            graphs = None
+        else:
+            graphs = graphs_for(method, edges, labels, values, scale, seed)
+        if paths is None:
+            paths = PATHS if p <= DENSE_MOST else MANY_STREAMS_PATHS
         found = fitted(
             method, values, labels, sensors, graphs, arl0=arl0, model=model, limit=limit,
-            paths=paths, seed=seed, progress=progress,
+            paths=paths, seed=seed, progress=progress, covariance=covariance, edges=edges,
         )  # fmt: skip
         return cls(
             found.method,
@@ -208,6 +224,7 @@ class Monitor(Online):
             shrunk, memory = self.facts["shrinkage"], self.facts["memory"]
             lines.append(
                 f"covariance: {self.facts['covariance'].replace('_', ' ')}"
+                + (f", {self.facts['factors']} in common" if "factors" in self.facts else "")
                 + (f", shrunk by {shrunk:.0%}" if shrunk else "")
                 + (f"; memory of {memory} rows" if memory > 1 else "; rows have no memory")
             )
@@ -231,9 +248,13 @@ class Monitor(Online):
         path : path
             The file appears whole or not at all.
         """
+        write_sealed(Path(path), "monitor", VERSION, *self._whole())
+
+    def _whole(self) -> tuple[dict[str, Any], Arrays]:
+        """What it is and what it has seen."""
         facts, arrays = self._made_of()
         seen, seen_arrays = self.snapshot()
-        write_sealed(Path(path), "monitor", VERSION, {**facts, "seen": seen}, arrays | seen_arrays)
+        return {**facts, "seen": seen}, arrays | seen_arrays
 
     def _made_of(self) -> tuple[dict[str, Any], Arrays]:
         """What does not change while it watches."""
@@ -241,7 +262,7 @@ class Monitor(Online):
         arrays: Arrays = {
             "mean": self.mean,
             "sd": self.sd,
-            "covariance": problem.covariance,
+            **_kept(problem.covariance),
             **{f"learned.{key}": array for key, array in self.method.learned().items()},
         }
         if problem.graphs is not None:
@@ -258,6 +279,8 @@ class Monitor(Online):
             "seed": self.seed,
             "facts": self.facts,
         }
+        if isinstance(problem.covariance, Structured):
+            facts["structure"] = problem.covariance.kind
         return facts, arrays
 
     @property
@@ -286,36 +309,56 @@ class Monitor(Online):
         CausalDQError
             If the file is damaged, of another version, or could never alarm.
         """
-        needed = ("mean", "sd", "covariance", "streams")
+        needed = ("mean", "sd", "streams")
         facts, arrays = read_sealed(Path(path), "monitor", VERSION, "fit it again", *needed)
         try:
-            problem = Problem(
-                arrays["covariance"],
-                facts["sensors"],
-                StatisticSettings.model_validate(facts["statistic"]),
-                arrays.get("graphs"),
-            )
-            if method is None:
-                made = saved_method(facts["method"]).rebuilt(
-                    problem, facts["options"], part(arrays, "learned")
-                )
-            else:
-                made = resolved(method, problem)
-            monitor = cls(
-                made,
-                name=facts["method"],
-                names=facts["names"],
-                mean=arrays["mean"],
-                sd=arrays["sd"],
-                limit=Limit(facts["limit"], facts["asked"], RunLength(*facts["reached"])),
-                options=facts["options"],
-                seed=facts["seed"],
-                facts=facts["facts"],
-            )
-            monitor.restore(facts["seen"], arrays)
+            return cls._rebuilt(facts, arrays, method)
         except CausalDQError as error:
             raise type(error)(f"{path}: {error}".removeprefix(f"{path}: {path} ")) from None
         except (KeyError, TypeError, ValueError, ValidationError, np.linalg.LinAlgError) as error:
             reason = str(error).splitlines()[0]
             raise DataError(f"{path} is no monitor, or damaged ({reason}); fit it again") from None
+
+    @classmethod
+    def _rebuilt(
+        cls, facts: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]], method: Any = None
+    ) -> Self:
+        """The monitor from what `save` keeps of it."""
+        problem = Problem(
+            _covariance(facts, arrays),
+            facts["sensors"],
+            StatisticSettings.model_validate(facts["statistic"]),
+            arrays.get("graphs"),
+        )
+        if method is None:
+            made = saved_method(facts["method"]).rebuilt(
+                problem, facts["options"], part(arrays, "learned")
+            )
+        else:
+            made = resolved(method, problem)
+        monitor = cls(
+            made,
+            name=facts["method"],
+            names=facts["names"],
+            mean=arrays["mean"],
+            sd=arrays["sd"],
+            limit=Limit(facts["limit"], facts["asked"], RunLength(*facts["reached"])),
+            options=facts["options"],
+            seed=facts["seed"],
+            facts=facts["facts"],
+        )
+        monitor.restore(facts["seen"], arrays)
         return monitor
+
+
+def _kept(covariance: CovarianceLike) -> Arrays:
+    """The covariance in a file."""
+    if isinstance(covariance, Structured):
+        return {f"covariance.{name}": array for name, array in covariance.parts().items()}
+    return {"covariance": covariance}
+
+
+def _covariance(facts: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> CovarianceLike:
+    if "structure" in facts:
+        return KINDS[facts["structure"]](**part(arrays, "covariance"))
+    return arrays["covariance"]
