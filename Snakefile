@@ -26,7 +26,7 @@ include: "workflow/rules/targets.smk"
 rule all:
     default_target: True
     input:
-        rules.report.output,
+        rules.front_page.output if PLAN.is_plant else rules.report.output,
         rules.small_files.output,
         rules.metrics.output,
         rules.cards.output,

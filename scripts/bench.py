@@ -5,7 +5,7 @@ from pathlib import Path
 from causaldq.pipeline import command
 from causaldq.pipeline.loading import load_config
 
-PARTS = ("training", "environment", "monitoring", "scale", "discovery", "workflow")
+PARTS = ("training", "environment", "monitoring", "watching", "scale", "discovery", "workflow")
 
 
 def work(arguments):
@@ -14,6 +14,7 @@ def work(arguments):
     from causaldq.pipeline.bench.monitoring import cell_cost, decision, root_cause_step, scaling
     from causaldq.pipeline.bench.scale import scale
     from causaldq.pipeline.bench.training import environment_speed, training_overhead, update_speed
+    from causaldq.pipeline.bench.watching import watching
     from causaldq.pipeline.bench.workflow import workflow_cost
     from causaldq.pipeline.jobs import train
     from causaldq.pipeline.measure import HEADER
@@ -41,6 +42,7 @@ def work(arguments):
             *root_cause_step(plan.config),
             *decision(plan.config, jobs[50]),
         ],
+        "watching": lambda: watching(plan.config),
         "scale": lambda: scale(rounds),
         "discovery": lambda: discovery_speed(
             plan.config.sources["sim_p50"], plan.config.discovery, few

@@ -116,7 +116,9 @@ def write_arrays(path: Path, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
     write_atomically(path, write)
 
 
-def read_arrays(path: Path, *needed: str) -> dict[str, npt.NDArray[Any]]:
+def read_arrays(
+    path: Path, *needed: str, remedy: str = "make it again"
+) -> dict[str, npt.NDArray[Any]]:
     """Arrays of an .npz, refused if it is damaged or lacks any of those needed."""
     try:
         with zipfile.ZipFile(path) as archive:
@@ -133,10 +135,10 @@ def read_arrays(path: Path, *needed: str) -> dict[str, npt.NDArray[Any]]:
     except FileNotFoundError:
         raise DataError(f"{path} does not exist; check the name, or make it first") from None
     except DAMAGE as error:
-        raise DataError(f"{path} is damaged ({one_line(error)}); make it again") from None
+        raise DataError(f"{path} is damaged ({one_line(error)}); {remedy}") from None
     for name in needed:
         if name not in arrays:
-            raise DataError(f"{path} has no array {name!r}; make it again")
+            raise DataError(f"{path} has no array {name!r}; {remedy}")
     return arrays
 
 

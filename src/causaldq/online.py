@@ -162,6 +162,9 @@ class Online:
             self._state = self.method.observe(
                 self._state, read[None, :], scaled[None, :], self._rng
             )
+            dead = self._seen.dead(self._layout)
+            if len(dead):
+                self._state = self.method.without(self._state, dead)
             self._statistic = float(self.method.statistic(self._state)[0])
             self._strength = self.method.contributions(self._state)[0]
         except (np.linalg.LinAlgError, ArithmeticError) as error:
@@ -193,11 +196,11 @@ class Online:
                     f"there is no stream {unknown[0]!r}; the monitor knows {', '.join(self.names)}"
                 )
             return np.array([_number(values.get(name)) for name in self.next])
-        listed = list(values)
-        if len(listed) != len(self.next):
+        listed, asked = list(values), self.next
+        if len(listed) != len(asked):
             raise DataError(
-                f"{len(listed)} values for {len(self.next)} sensors; give one for each of"
-                f" {', '.join(self.next)}, or values by name"
+                f"{len(listed)} values for {len(asked)} sensors; give one for each of"
+                f" {', '.join(asked)}, or values by name"
             )
         return np.array([_number(value) for value in listed])
 

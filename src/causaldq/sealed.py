@@ -33,7 +33,7 @@ def read_sealed(
     path: Path, kind: str, version: int, remedy: str, *needed: str
 ) -> tuple[dict[str, Any], Arrays]:
     """Facts and arrays of a file, refused if it is of another version or was changed."""
-    arrays = read_arrays(path, kind, *needed)
+    arrays = read_arrays(path, kind, *needed, remedy=f"it is no {kind}: {remedy}")
     try:
         facts = json.loads(arrays.pop(kind).tobytes())
         written = facts.pop("content")

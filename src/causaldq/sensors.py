@@ -19,6 +19,9 @@ from causaldq.types import Bools, Floats, Ints
 
 LONGEST_REST = 64
 """Rows after which a sensor that gave nothing is asked again at the latest."""
+DEAD = 3
+"""Times in a row that a sensor is asked for and gives nothing, until its stream no longer counts in
+the statistic. With a reading it counts again."""
 SPIKE = 5.0
 """A reading further off than this, in standard deviations, is believed only if repeated. Normal
 operation has one in 1.7 million: rows of normal operation cannot show what such readings do, and
@@ -167,6 +170,16 @@ class SensorState:
         none = np.zeros(p, dtype=np.int64)
         return cls(none, none, none, np.zeros(p), np.zeros(p, dtype=bool))
 
+    def due(self) -> Bools:
+        """Sensors to be read whatever the method wants: set aside, or dead and rested."""
+        return self.again | ((self.misses >= DEAD) & (self.rest == 0))
+
+    def dead(self, layout: Layout) -> Ints:
+        """Streams that are left out, or whose sensors have given nothing `DEAD` times in a row."""
+        gone = self.misses >= DEAD
+        gone[list(layout.without)] = True
+        return np.flatnonzero(gone)
+
     def after(self, missing: Ints, arrived: Ints, off: Floats, spikes: Bools) -> Self:
         """One row later. A sensor that gives nothing rests for 1, 2, 4, ... rows.
 
@@ -192,7 +205,7 @@ def allowed(
     """Streams to read next, ascending: the method's choice as far as the plant allows.
 
     Candidates are taken in turn, each with its group, as long as number, cost and moves allow:
-    those always read; those to be read again; those that the method wants, the most suspicious
+    those always read; those due to be read again; those that the method wants, the most suspicious
     first; the others, longest unread first; and, if nothing else is left, those that rest.
 
     Parameters
@@ -208,11 +221,12 @@ def allowed(
     current : array or None
         Streams that the sensors are at; None before the first step, when none has to move.
     """
-    if layout.is_plain and not (state.rest.any() or state.again.any()):
+    due = state.due()
+    if layout.is_plain and not (state.rest.any() or due.any()):
         return wanted
     place = np.full(len(strength), 3)
     place[wanted] = 2
-    place[state.again] = 1
+    place[due] = 1
     place[state.rest > 0] = 4
     place[list(layout.always)] = 0
     unread = np.where(place == 3, state.unread, 0)

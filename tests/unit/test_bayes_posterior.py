@@ -190,3 +190,23 @@ def test_rounds_of_several_lose_little_information() -> None:
     together = picked_in_order(covariance, weights, m)[0]
     assert len(set(together)) == m
     assert information(together) > 0.95 * information(np.array(one_by_one))
+
+
+@pytest.mark.parametrize("shown", ["streams alone", "signatures"])
+def test_one_run_picks_the_sensors_that_it_picks_among_others(shown: str) -> None:
+    """A single run has code of its own, for speed."""
+    rng = np.random.default_rng(24)
+    for case in range(60):
+        p = int(rng.integers(2, 30))
+        m = int(rng.integers(1, min(p, 12) + 1))
+        mixing = rng.standard_normal((p, 2 * p))
+        covariance = np.eye(p) if case % 5 == 0 else mixing @ mixing.T / (2 * p)
+        signatures = rng.standard_normal((40, p)) if shown == "signatures" else None
+        weights = rng.exponential(size=(1, p if signatures is None else 40))
+        weights[:, rng.random(weights.shape[1]) < 0.3] = 0.0
+        noise = 1.0 + 1e-9 * rng.random((1, p))
+        alone = picked_in_order(covariance, weights, m, signatures, noise)
+        twice = picked_in_order(
+            covariance, weights.repeat(2, axis=0), m, signatures, noise.repeat(2, axis=0)
+        )
+        assert (alone == twice).all()

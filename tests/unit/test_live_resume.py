@@ -3,11 +3,13 @@
 import io
 import json
 import os
+import random
 import re
 import signal
 import subprocess
 import sys
 import time
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -28,8 +30,8 @@ from causaldq.live.rows import RowReader
 from causaldq.live.source import FileSource, FolderSource, PipeSource, Source
 from causaldq.live.station import Station
 
-KILLS = int(os.environ.get("CAUSALDQ_KILLS", "2"))
-"""Real ones, each with a process of its own; 100 take some minutes."""
+KILLS = 2
+"""Real ones, each with a process of its own; tests/slow has a hundred."""
 VALUES = np.vstack([rows(6, seed=1), rows(8, seed=2, fault=0, size=3.0), rows(8, seed=3)])
 
 
@@ -151,17 +153,27 @@ def test_a_kill_at_any_moment_changes_nothing(
     assert kills * stride > 100
 
 
-def test_killed_twice_and_ended_before_it_stays_the_same(
+def test_a_hundred_kills_at_random_moments_change_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, whole: tuple[bytes, bytes]
 ) -> None:
-    for count in (30, 7, 41, 2):
-        with monkeypatch.context() as patch:
-            dies_at(count, patch)
-            with pytest.raises(Killed):
-                station(tmp_path).run()
-    station(tmp_path).run()
-    station(tmp_path).run()
-    assert written(tmp_path) == whole
+    """Killed, resumed and killed again, until it ends; once more, and nothing is added."""
+    monkeypatch.setattr(os, "fsync", lambda _: None)
+    rng, kills, runs = random.Random(24), 0, 0
+    while kills < 100:
+        folder = tmp_path / str(runs)
+        folder.mkdir()
+        runs += 1
+        while True:
+            with monkeypatch.context() as patch:
+                dies_at(rng.randint(1, 45), patch)
+                try:
+                    station(folder, save_every=rng.randint(1, 6)).run()
+                    break
+                except Killed:
+                    kills += 1
+        station(folder).run()
+        assert written(folder) == whole
+    assert runs > 3
 
 
 def test_a_real_kill_changes_nothing(tmp_path: Path) -> None:
@@ -303,7 +315,9 @@ DAMAGE: dict[str, tuple[Callable[[Path], object], str]] = {
     "the state of another monitor": (
         lambda f: changed(f / "state", identity="0"), "damaged",
     ),
-    "a monitor for a state": (lambda f: monitor().save(f / "state"), "no array 'state'"),
+    "a monitor for a state": (
+        lambda f: monitor().save(f / "state"), "no array 'state'; it is no state: begin",
+    ),
     "arrays for a state": (
         lambda f: write_arrays(f / "state", {"state": np.zeros(3)}), "no state, or damaged",
     ),
@@ -323,7 +337,39 @@ DAMAGE: dict[str, tuple[Callable[[Path], object], str]] = {
         lambda f: ((f / "state").unlink(), (f / "alarms.jsonl").unlink()), "exists already",
     ),
     "an output without a state": (lambda f: (f / "state").unlink(), "exists already"),
+    "a state of objects": (
+        lambda f: np.savez(f / "state.npz", state=np.array([Danger()], dtype=object))
+        or (f / "state.npz").rename(f / "state"), "damaged",
+    ),
+    "a state that unfolds without end": (
+        lambda f: (f / "state").write_bytes(bomb()), "damaged",
+    ),
+    "a state with a path for a name": (
+        lambda f: with_member(f / "state", "../danger.npy"), "damaged",
+    ),
+    "a state without its header": (
+        lambda f: (f / "state").write_bytes((f / "state").read_bytes()[200:]), "damaged",
+    ),
 }  # fmt: skip
+
+
+class Danger:
+    """Whoever unpickles it, runs it."""
+
+    def __reduce__(self) -> tuple[Callable[[str], object], tuple[str]]:
+        return os.mkdir, ("danger",)
+
+
+def bomb() -> bytes:
+    """A kilobyte that unfolds to a megabyte."""
+    made = io.BytesIO()
+    np.savez_compressed(made, state=np.zeros(1 << 17))
+    return made.getvalue()
+
+
+def with_member(path: Path, name: str) -> None:
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.writestr(name, b"danger")
 
 
 @pytest.mark.parametrize("kind", DAMAGE)
@@ -365,6 +411,10 @@ def test_changed_settings_hold_from_then_on(
         (["--table", "none.toml"], "none.toml: No such file"),
         (["--settings", "."], ".: Is a directory"),
         (["--alarms", "."], "exists already|Is a directory"),
+        (["--output", "o", "--alarms", "./o"], "--output and --alarms are one file"),
+        (["--state", "rows.csv"], "the rows and --state are one file"),
+        (["--state", "plant.monitor"], "the monitor and --state are one file"),
+        (["--control", "rows.csv"], "the rows and --control are one file"),
     ],
 )
 def test_a_path_that_cannot_be_used_is_one_line(

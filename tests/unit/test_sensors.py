@@ -135,6 +135,26 @@ def test_a_dead_sensor_is_asked_less_and_less(method: str) -> None:
     assert not made._seen.rest.any()
 
 
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("how", ["dead", "left out"])
+def test_a_dead_sensor_does_not_drive_the_statistic(method: str, how: str) -> None:
+    """All that is read is as it should be: what rises can only come from what is not read."""
+    largest, raised = {}, {}
+    for kind in ("alive", how):
+        rules = SensorRules(without=["level"]) if kind == "left out" else None
+        made = monitor(method, limit=1e9)
+        if rules:
+            made.use(rules)
+        found, level = [], []
+        for _ in range(500):
+            given = dict(zip(NAMES, MEAN, strict=True)) | ({} if kind == "alive" else {"level": ""})
+            found.append(made.update(given).statistic)
+            level.append(made._strength[NAMES.index("level")])
+        largest[kind], raised[kind] = max(found[100:]), level[-1] - level[100]
+    assert largest[how] <= largest["alive"] + 1.0
+    assert raised[how] < 1.0
+
+
 def test_of_too_few_sensors_those_at_rest_are_asked_again() -> None:
     made = monitor("greedy", sensors=5)
     for row in rows(20):

@@ -1,12 +1,16 @@
 """What the README shows is what happens."""
 
+import json
+import os
 import re
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pandas as pd
 import pytest
+from browser import CHROMIUM, chromium
 from clones import ROOT, call, make_clone
 
 pytestmark = pytest.mark.workflow
@@ -40,8 +44,9 @@ def test_the_python_example_prints_what_the_readme_says(tmp_path: Path) -> None:
 
 def test_own_data_are_monitored_as_the_readme_says(tmp_path: Path) -> None:
     clone = make_clone(tmp_path / "clone")
-    example, fit, watch, run = blocks("Your plant")[0].splitlines()
-    call(clone, "bash", "-c", example)
+    example, inspect, fit, watch, run = blocks("Your plant")[0].splitlines()
+    for command in (example, inspect):
+        call(clone, "bash", "-c", command)
     assert "500 asked" in call(clone, "bash", "-c", fit).stdout
     watched = call(clone, "bash", "-c", watch, check=False)
     assert watched.returncode == 3
@@ -49,6 +54,7 @@ def test_own_data_are_monitored_as_the_readme_says(tmp_path: Path) -> None:
     assert alarm
     assert re.search(r"^ +\d+  raised 1: ", watched.stdout.splitlines()[-1])
     assert 800 <= int(alarm.group(1)) < 850, "the first alarm is the fault"
+    seen_on_the_page(clone, blocks("Your plant")[1], alarm.group(1))
     call(clone, "bash", "-c", run)
     results = clone / "results/plant"
     delays = pd.read_csv(results / "add.csv")
@@ -56,7 +62,8 @@ def test_own_data_are_monitored_as_the_readme_says(tmp_path: Path) -> None:
     assert set(delays["method"]) == methods
     assert set(delays["source"]) == {"own (plant.csv)"}
     assert pd.read_csv(results / "events.csv")["missed"].max() < 1
-    assert (results / "report.html").exists()
+    assert not (results / "report.html").exists()
+    the_plant_has_a_page(results)
     fault = "cat <(head -n 1 plant.csv) <(tail -n 99 plant.csv)"
     for method in ("greedy", "causal_sr", "causal_dq"):
         monitor = (
@@ -81,6 +88,57 @@ def test_own_data_are_monitored_as_the_readme_says(tmp_path: Path) -> None:
     )  # fmt: skip
     assert checked.returncode == 1
     assert "sources.plant.file: plant.csv does not exist" in checked.stdout
+
+
+def seen_on_the_page(folder: Path, command: str, minute: str) -> None:
+    """The alarm of the watch for a year, as Chromium shows it."""
+    if CHROMIUM is None:
+        pytest.skip("no Chromium: apt-get install chromium")
+    (folder / "rows.csv").write_bytes((folder / "plant.csv").read_bytes())
+    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    with (folder / "said").open("w") as said:
+        process = subprocess.Popen(
+            ["bash", "-c", f"exec {command.replace('8765', '0')}"],
+            cwd=folder, stderr=said, env=environment,
+        )  # fmt: skip
+        try:
+            while not (found := re.search(r"page: (http\S+)", (folder / "said").read_text())):
+                assert process.poll() is None, (folder / "said").read_text()
+                time.sleep(0.05)
+            with chromium() as browser:
+                page = browser.open(found[1])
+                while "raised" not in page.evaluate("document.body.textContent"):
+                    assert process.poll() is None
+                    time.sleep(0.05)
+                events = page.evaluate("document.querySelector('#events tbody').textContent")
+                assert page.complaints == []
+        finally:
+            process.terminate()
+            assert process.wait() == 3
+    assert minute in events
+    first = json.loads((folder / "alarms.jsonl").read_text().splitlines()[0])
+    assert (first["event"], first["time"]) == ("raised", minute)
+
+
+def the_plant_has_a_page(results: Path) -> None:
+    """The verdict first, and nothing of the paper."""
+    pages = [path for path in results.rglob("*.html") if path.name != "cards.html"]
+    assert {path.name for path in pages} == {"overview.html", "audit.html"}
+    text = (results / "overview.html").read_text()
+    for page in pages:
+        said = re.sub(r"base64,[^\"]+|<style.*?</style>|<script.*?</script>", "", page.read_text(),
+                      flags=re.DOTALL)  # fmt: skip
+        for word in ("Tennessee", "paper", "Not measured", "arXiv"):
+            assert word not in said, (page.name, word)
+    assert "published" not in text
+    order = ["is recommended", "asked", "reached", "causaldq watch artifacts/plant/policies/"]
+    order += ["Statistic over", "Sensors", "Contributions", "Causal graph", "All methods"]
+    places = [text.index(words) for words in order]
+    assert places == sorted(places)
+    command = re.search(r"<pre><code>(.*?)</code>", text)
+    assert command
+    done = call(results.parents[1], "bash", "-c", f"{command[1]} --stop", check=False)
+    assert done.returncode == 3, done.stderr
 
 
 def test_every_tool_command_on_top_works() -> None:

@@ -184,6 +184,8 @@ rule cards:
 
 
 FRONT_PAGE = job("front_page")
+if PLAN.is_plant:
+    FRONT_PAGE = job("plant_page")
 
 
 rule front_page:

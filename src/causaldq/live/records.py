@@ -14,11 +14,12 @@ SCHEMA = 1
 """Version of the records; it changes when a reader of the old ones would stumble."""
 SCHEMA_FILE = Path(__file__).with_name("records.schema.json")
 Record = dict[str, Any]
+_encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 
 
 def as_line(record: Record) -> str:
     """One line of JSON; numbers that JSON has no word for never get here."""
-    return json.dumps(record, ensure_ascii=False, allow_nan=False)
+    return _encode(record)
 
 
 def plain_time(value: Any) -> Any:

@@ -133,7 +133,7 @@ class RowReader:
             return Skipped("unreadable", f"no CSV: {error}")
         if not any(cells):
             return None
-        if self.expects_header or set(self.names) <= set(cells):
+        if self.expects_header or (self.names[0] in cells and set(self.names) <= set(cells)):
             return self._heads(named(cells, [["x"]] * len(cells))[0] if self._told else cells)
         return self._row(cells)
 
@@ -174,7 +174,8 @@ class RowReader:
             if reason:
                 return Skipped(reason, note, when)
             notes += [note] if note else []
-        values = {name: self._cell(cells, name) for name in self.names}
+        whole = [*cells, *[None] * (len(self.header) - len(cells))]
+        values = {name: whole[self.columns[name]] for name in self.names}
         if self._told:
             values = {name: cell and self._spelt(cell) for name, cell in values.items()}
         return Row(when, values, tuple(notes))

@@ -99,7 +99,8 @@ class Session:
         events += self._follow(reading)
         if reading.alarm and self.settings.after == "restart":
             self.monitor.reset()
-        return [of_reading(replace(reading, next=self.next), notes), *events]
+            reading = replace(reading, next=self.next)
+        return [of_reading(reading, notes), *events]
 
     def _follow(self, reading: Reading) -> list[Record]:
         """Raise, repeat or clear the alarm."""

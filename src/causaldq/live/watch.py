@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
+from causaldq.errors import ConfigError
 from causaldq.live.control import Control
 from causaldq.live.hooks import Hooks
 from causaldq.live.outputs import Output, RecordFile, Screen, say
@@ -45,6 +46,7 @@ class Options:
 
 def watch_plant(options: Options, standard_input: BinaryIO) -> bool:
     """Watch until the rows end; whether there was an alarm or a fault."""
+    _distinct(options)
     monitor = Monitor.load(options.monitor)
     if monitor.falls_short:
         say(monitor.summary().splitlines()[0])
@@ -81,6 +83,23 @@ def watch_plant(options: Options, standard_input: BinaryIO) -> bool:
             save_every=options.save_every,
         ).run()
     return bool(session.alarms or session.faults)
+
+
+def _distinct(options: Options) -> None:
+    """Refuse one file for two purposes: the one would write over the other."""
+    rows = None if options.rows == "-" else Path(options.rows)
+    given = {
+        "the monitor": options.monitor,
+        "the rows": rows,
+        **{
+            f"--{name}": getattr(options, name)
+            for name in ("table", "settings", "state", "output", "alarms", "control")
+        },
+    }
+    found: dict[Path, str] = {}
+    for what, path in given.items():
+        if path is not None and (other := found.setdefault(path.resolve(), what)) != what:
+            raise ConfigError(f"{other} and {what} are one file, {path}; give two")
 
 
 def _settings(options: Options, monitor: Monitor) -> WatchSettings:

@@ -246,6 +246,9 @@ class AnyShift(Method[AnyShiftState]):
         began[rows, slot] = state.time
         return replace(state, began=began, score=score, information=information, total=total)
 
+    def without(self, state: AnyShiftState, streams: Ints) -> AnyShiftState:
+        return replace(state, causes=self.causes.without(state.causes, streams))
+
     def statistic(self, state: AnyShiftState) -> Floats:
         by_family = (state.total + self.log_prior[:, None]).reshape(len(state.time), -1)
         causes = self.causes.statistic(state.causes) + self.log_prior_cause

@@ -240,6 +240,13 @@ class Method(ABC, Generic[S]):
         They are those chosen, or fewer where sensors failed; none at all is a step, too.
         """
 
+    def without(self, state: S, streams: Ints) -> S:
+        """The state in which streams (k,) that can no longer be read speak for no change.
+
+        As it is, unless unread streams gain evidence with time, or keep what they had for ever.
+        """
+        return state
+
     @abstractmethod
     def statistic(self, state: S) -> Floats:
         """Alarm statistic (n,); an alarm is raised when it exceeds the limit."""

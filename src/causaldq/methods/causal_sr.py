@@ -96,6 +96,7 @@ class CausalSr(Method[CausalSrState]):
         self.sizes: Floats = np.concatenate([sizes, -sizes])
         weights = np.array(self.settings.delta_prior or np.ones(len(sizes)))
         self.size_prior: Floats = np.tile(weights / (2 * weights.sum()), 2)
+        self._hidden: dict[bytes, Bools] = {}
         self.log_prior: Floats = np.log(self.size_prior[:, None] * self.hypotheses.prior)
 
     def sets(self) -> ParentSets:
@@ -143,6 +144,22 @@ class CausalSr(Method[CausalSrState]):
         log_ratio = self.sizes[:, None] * projection[:, None, :]
         log_ratio -= (self.sizes**2 / 2)[:, None] * information[:, None, :]
         return CausalSrState(_log_one_plus_exp(state.log_grown + log_ratio))
+
+    def without(self, state: CausalSrState, streams: Ints) -> CausalSrState:
+        """R = 0 for causes that show mostly in these streams: unseen, it would grow by one a step.
+
+        Mostly: with them, S^-1 has more than twice the information on the cause.
+        """
+        if (key := streams.tobytes()) not in self._hidden:
+            left = np.setdiff1d(np.arange(self.problem.p), streams)
+            every = self.hypotheses.signatures
+            seen, whole = every[:, left], self.covariance
+            known = np.einsum("hp,ph->h", seen, np.linalg.solve(whole[np.ix_(left, left)], seen.T))
+            total = np.einsum("hp,ph->h", every, np.linalg.solve(whole, every.T))
+            self._hidden[key] = 2 * known < total
+        log_grown = state.log_grown.copy()
+        log_grown[:, :, self._hidden[key]] = 0.0
+        return CausalSrState(log_grown)
 
     def evidence(self, streams: Ints, values: Floats) -> tuple[Floats, Floats]:
         """l_r and I_r, (n, h) each, of the values (n, m) read."""

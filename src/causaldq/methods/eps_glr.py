@@ -95,6 +95,12 @@ class EpsGlr(Method[EpsGlrState]):
         log_ratio[rows, streams] = (read**2 / (2 * self.readings)).max(axis=2)
         return EpsGlrState(sums, log_ratio)
 
+    def without(self, state: EpsGlrState, streams: Ints) -> EpsGlrState:
+        """No readings: those that there were would count for ever."""
+        sums, log_ratio = state.sums.copy(), state.log_ratio.copy()
+        sums[:, streams], log_ratio[:, streams] = 0.0, 0.0
+        return EpsGlrState(sums, log_ratio)
+
     def contributions(self, state: EpsGlrState) -> Floats:
         return state.log_ratio
 

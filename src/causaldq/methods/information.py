@@ -1,5 +1,7 @@
 """Sensors where the next reading is expected to tell most, given the streams' covariance."""
 
+import math
+
 import numpy as np
 
 from causaldq.covariance import (
@@ -70,6 +72,8 @@ def picked_in_order(
     rows = np.arange(n)[:, None]
     if signatures is not None and not (carries := weights.any(axis=0)).all():
         weights, signatures = weights[:, carries], signatures[carries]
+    if n == 1 and m <= ROUNDS:
+        return _picked_alone(covariance.reshape(p, p), weights[0], m, signatures, noise)
     shown: Floats = weights.copy() if signatures is None else weights @ signatures**2
     covariance = np.broadcast_to(covariance, (n, p, p))
     variance = np.diagonal(covariance, axis1=1, axis2=2).copy()
@@ -104,6 +108,48 @@ def picked_in_order(
         variance -= np.einsum("nbp,nbp->np", c, c)
         shown -= 2 * np.einsum("nbp,nbp->np", c, f)
     return picked
+
+
+def _picked_alone(
+    covariance: Floats, weights: Floats, m: int, signatures: Floats | None, noise: Floats | float
+) -> Ints:
+    """The same for one row of weights (h,), (1, m): a watched plant waits for it at every step.
+
+    The same numbers; numpy takes most of its time for the axis of the rows, not for them.
+    """
+    p = len(covariance)
+    shown: Floats = weights.copy() if signatures is None else (weights[None] @ signatures**2)[0]
+    variance: Floats = covariance.diagonal().copy()
+    least, noise = TIE * variance, np.broadcast_to(noise, (1, p))[0]
+    kept = np.empty((2, m, p))
+    covariances, products = kept
+    picked: list[int] = []
+    while True:
+        gain = np.maximum(shown, 0.0)
+        gain /= np.maximum(variance, least)
+        gain *= noise
+        gain[picked] = -1.0
+        z, k = int(gain.argmax()), len(picked)
+        picked.append(z)
+        if k + 1 == m:
+            return np.array([picked])
+        at_z = kept[:, :k, z].copy()
+        known = at_z @ covariances[:k]
+        c, f = covariances[k], products[k]
+        np.subtract(covariance[z], known[0], out=c)
+        if signatures is None:
+            np.negative(known[1], out=f)
+            f[z] += weights[z]
+        else:
+            weighted = (weights * signatures[:, z])[None]
+            np.subtract((weighted @ signatures)[0], known[1], out=f)
+        f -= (at_z[:1] @ products[:k])[0]
+        inverse = 1.0 / math.sqrt(max(c[z], least[z]))
+        c *= inverse
+        f *= inverse
+        f -= f[z] * inverse / 2 * c
+        variance -= c * c
+        shown -= 2 * (c * f)
 
 
 def _largest(gain: Floats, size: int) -> Ints:

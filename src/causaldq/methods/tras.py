@@ -92,6 +92,12 @@ class Tras(Method[LocalCusums]):
         np.put_along_axis(downward, streams, read.downward, axis=1)
         return LocalCusums(upward, downward)
 
+    def without(self, state: LocalCusums, streams: Ints) -> LocalCusums:
+        """W = 0: unread, it would grow by the compensation with every step."""
+        upward, downward = state.upward.copy(), state.downward.copy()
+        upward[:, streams] = downward[:, streams] = 0.0
+        return LocalCusums(upward, downward)
+
     def contributions(self, state: LocalCusums) -> Floats:
         return state.larger()
 

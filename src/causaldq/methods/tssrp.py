@@ -85,6 +85,12 @@ class Tssrp(Method[TssrpState]):
             log_sum(state.downward, 0.0) - gain - allowance,
         )
 
+    def without(self, state: TssrpState, streams: Ints) -> TssrpState:
+        """R = 1, as if it were to begin now: unread, it would grow by one with every step."""
+        upward, downward = state.upward.copy(), state.downward.copy()
+        upward[:, streams] = downward[:, streams] = 0.0
+        return TssrpState(upward, downward)
+
     def contributions(self, state: TssrpState) -> Floats:
         return state.together()
 

@@ -83,9 +83,14 @@ class Plan:
         self.trained = {network.run.id: network.run for network in self.networks.values()}
 
     @property
+    def is_plant(self) -> bool:
+        """Whether all rows are the user's own: then there is a page of its own, and no paper."""
+        return all(source.kind == "own" for source in self.config.sources.values())
+
+    @property
     def has_latex(self) -> bool:
-        """Whether the PDF can be made here."""
-        return shutil.which("latexmk") is not None
+        """Whether the PDF is wanted, and can be made here."""
+        return not self.is_plant and shutil.which("latexmk") is not None
 
     def place(self, template: str, **names: str) -> str:
         """The path of a file."""

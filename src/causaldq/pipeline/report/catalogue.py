@@ -38,7 +38,8 @@ class Catalogue:
 
 def catalogue(config: Config) -> Catalogue:
     plan = Plan(config)
-    shown = [one for section in SECTIONS for one in section(plan)]
+    sections = OF_A_PLANT if plan.is_plant else SECTIONS
+    shown = [one for section in sections for one in section(plan)]
     return Catalogue(
         [one for one in shown if isinstance(one, Table)],
         [one for one in shown if isinstance(one, Figure)],
@@ -49,10 +50,10 @@ def catalogue(config: Config) -> Catalogue:
 def _notebooks(config: Config, plan: Plan) -> list[str]:
     """Pages in the order in which they are best read."""
     wanted = {
-        "data": True,
-        "graph": bool(plan.networks),
-        "training": bool(plan.networks),
-        "detection": True,
+        "data": not plan.is_plant,
+        "graph": bool(plan.networks) and not plan.is_plant,
+        "training": bool(plan.networks) and not plan.is_plant,
+        "detection": not plan.is_plant,
         "faults": bool(plan.with_fault_table()),
         "places": bool(plan.shared_networks()) and bool(plan.crossed()),
         "causes": config.propagation is not None,
@@ -394,3 +395,5 @@ SECTIONS: tuple[Callable[[Plan], Shown], ...] = (
     _theory,
 )
 """In the order of the document. Each says what a plan has to show of it."""
+OF_A_PLANT = (_delays, _events, _data)
+"""Where rows are the user's own; the rest is about the paper."""

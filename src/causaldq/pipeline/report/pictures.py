@@ -14,6 +14,8 @@ from causaldq.pipeline.report.palette import BLUE, GREY, ORANGE, RED, SKY
 MOST_DRAWN = 15
 """Streams up to which a graph is drawn with arrows; beyond, as a matrix."""
 
+SHORT_NAME = 4
+"""Letters of a name that has room in a circle."""
 LOOKS: dict[str, tuple[str, str, str, str]] = {
     edge.RIGHT: (BLUE, "-", "-|>", "s"),
     edge.OPEN: (SKY, "-", "-", "D"),
@@ -113,31 +115,40 @@ def _arrows(axis: Any, rows: pd.DataFrame, p: int) -> None:
     """Streams on a circle."""
     angles = np.pi / 2 - 2 * np.pi * np.arange(p) / p
     places = np.column_stack([np.cos(angles), np.sin(angles)])
+    names = dict(zip(rows["cause_place"], rows["cause"], strict=True))
+    names |= dict(zip(rows["effect_place"], rows["effect"], strict=True))
+    is_long = max(map(len, map(str, names.values()))) > SHORT_NAME
+    shape = "round,pad=0.4" if is_long else "circle,pad=0.35"
+    boxes = [
+        axis.text(
+            x, y, names.get(place, ""), ha="center", va="center", fontsize=9,
+            bbox={"boxstyle": shape, "facecolor": "white", "edgecolor": "black"},
+        ).get_bbox_patch()
+        for place, (x, y) in enumerate(places)
+    ]  # fmt: skip
     for _, row in rows.iterrows():
         colour, line, arrow, _ = LOOKS[row["kind"]]
+        cause, effect = row["cause_place"], row["effect_place"]
         axis.annotate(
             "",
-            xy=places[row["effect_place"]],
-            xytext=places[row["cause_place"]],
+            xy=places[effect],
+            xytext=places[cause],
             arrowprops={
                 "arrowstyle": arrow,
                 "color": colour,
                 "linestyle": line,
                 "linewidth": 1.6,
                 "mutation_scale": 13,
-                "shrinkA": 13,
-                "shrinkB": 13,
+                # Lines end at the boxes, so that arrowheads are seen.
+                "patchA": boxes[cause],
+                "patchB": boxes[effect],
+                "shrinkA": 0,
+                "shrinkB": 1,
                 "connectionstyle": "arc3,rad=0.06",
             },
         )
-    names = dict(zip(rows["cause_place"], rows["cause"], strict=True))
-    names |= dict(zip(rows["effect_place"], rows["effect"], strict=True))
-    for place, (x, y) in enumerate(places):
-        axis.text(
-            x, y, names.get(place, ""), ha="center", va="center", fontsize=9,
-            bbox={"boxstyle": "circle,pad=0.35", "facecolor": "white", "edgecolor": "black"},
-        )  # fmt: skip
-    axis.set(xlim=(-1.2, 1.2), ylim=(-1.2, 1.2), aspect="equal")
+    wide = 1.5 if is_long else 1.2
+    axis.set(xlim=(-wide, wide), ylim=(-1.2, 1.2), aspect="equal")
     axis.axis("off")
 
 
