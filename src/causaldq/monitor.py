@@ -1,6 +1,8 @@
 """One plant, row by row: which sensors to read next, the statistic, the alarm, the suspects."""
 
+import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -10,9 +12,10 @@ import numpy.typing as npt
 from pydantic import ValidationError
 
 from causaldq.calibration import RunLength
-from causaldq.errors import CausalDQError, ConfigError, DataError
+from causaldq.errors import CausalDQError, ConfigError, DataError, FallsShort
 from causaldq.fitting import LimitChoice, falls_short, fitted
 from causaldq.limits import Limit
+from causaldq.memory_limits import reached_on_recordings
 from causaldq.methods.base import Problem
 from causaldq.methods.registry import saved_method
 from causaldq.methods.resolve import MethodLike, name_of, resolved
@@ -133,7 +136,7 @@ class Monitor(Online):
             method, values, labels, sensors, graphs, arl0=arl0, model=model, limit=limit,
             paths=paths, seed=seed, progress=progress,
         )  # fmt: skip
-        return cls(
+        monitor = cls(
             found.method,
             name=name_of(method),
             names=labels,
@@ -143,13 +146,69 @@ class Monitor(Online):
             seed=seed,
             facts=found.facts,
         )
+        monitor._warn()
+        return monitor
 
     # --- what it is ----------------------------------------------------------------------------
 
     @property
     def falls_short(self) -> bool:
         """Whether false alarms come more than twice as often as asked for."""
-        return falls_short(self.limit)
+        held_out = self.facts.get("held_out")
+        return falls_short(self.limit) or (
+            held_out is not None
+            and falls_short(replace(self.limit, reached=RunLength(*held_out["reached"])))
+        )
+
+    def check(self, *recordings: "pd.DataFrame | npt.ArrayLike") -> RunLength:
+        """Steps to a false alarm on rows of normal operation that it was not fitted on.
+
+        Each recording is watched from its first to its last row, anew after each alarm. The
+        summary tells the result, and so does a file that is saved afterwards.
+
+        Parameters
+        ----------
+        recordings : DataFrame or array, shape (n, p)
+            Rows of normal operation that follow each other, with the streams of the fit in its
+            order.
+
+        Returns
+        -------
+        RunLength
+            With a 95% interval, which is the wider the fewer recordings there are and the more
+            they differ.
+
+        Examples
+        --------
+        >>> from causaldq import Monitor, example_plant
+        >>> rows = example_plant()
+        >>> monitor = Monitor.fit(rows[:500], sensors=3, arl0=100, method="greedy")
+        >>> monitor.check(rows[500:600], rows[600:700]).low > 10
+        True
+        """
+        scaled = []
+        for number, recording in enumerate(recordings, 1):
+            named = hasattr(recording, "columns")
+            labels, values = table(recording, None if named else self.names)
+            if labels != self.names:
+                raise DataError(f"recording {number} does not have the streams of the fit")
+            scaled.append((values - self.mean) / self.sd)
+        if not scaled:
+            raise ConfigError("no recording to check on; give rows of normal operation")
+        found = reached_on_recordings(self.method, scaled, self.limit.value, self.seed)
+        self.facts["held_out"] = {
+            "recordings": len(scaled),
+            "rows": sum(map(len, scaled)),
+            "reached": [found.value, found.low, found.high],
+        }
+        self._warn()
+        return found
+
+    def _warn(self) -> None:
+        """Say it if the promise is not kept, whoever fits, checks or loads the monitor."""
+        if self.falls_short:
+            lines = self.summary().splitlines()
+            warnings.warn("\n".join(lines[: 1 + len(self.facts.get("why", []))]), FallsShort, 3)
 
     def changes(self) -> dict[str, tuple[str, float]]:
         """The streams that most likely have changed, how, and with what probability.
@@ -195,15 +254,15 @@ class Monitor(Online):
         >>> print(monitor.summary().splitlines()[0])
         greedy: 8 streams, 3 read at a time, fitted on 700 rows
         """
-        reached = self.limit.reached
-        value = "no false alarm at all" if reached.value is None else f"{reached.value:.0f} reached"
-        high = "no upper limit" if reached.high is None else f"{reached.high:.0f}"
         lines = [
             f"{self.name}: {len(self.names)} streams, {self.method.problem.m} read at a time"
             + (f", fitted on {self.facts['rows']} rows" if "rows" in self.facts else ""),
-            f"steps to a false alarm: {self.limit.asked:.0f} asked, {value} on rows left out of the"
-            f" fit (95% interval {reached.low:.0f} to {high})",
+            f"steps to a false alarm: {self.limit.asked:.0f} asked,"
+            f" {_in_words(self.limit.reached, 'rows left out of the fit')}",
         ]
+        if held_out := self.facts.get("held_out"):
+            where = f"{held_out['rows']} rows held out, of {held_out['recordings']} recordings"
+            lines.append(f"held out: {_in_words(RunLength(*held_out['reached']), where)}")
         if "covariance" in self.facts:
             shrunk, memory = self.facts["shrinkage"], self.facts["memory"]
             lines.append(
@@ -313,9 +372,16 @@ class Monitor(Online):
                 facts=facts["facts"],
             )
             monitor.restore(facts["seen"], arrays)
+            monitor._warn()
         except CausalDQError as error:
             raise type(error)(f"{path}: {error}".removeprefix(f"{path}: {path} ")) from None
         except (KeyError, TypeError, ValueError, ValidationError, np.linalg.LinAlgError) as error:
             reason = str(error).splitlines()[0]
             raise DataError(f"{path} is no monitor, or damaged ({reason}); fit it again") from None
         return monitor
+
+
+def _in_words(reached: RunLength, where: str) -> str:
+    value = "no false alarm at all" if reached.value is None else f"{reached.value:.0f} reached"
+    high = "no upper limit" if reached.high is None else f"{reached.high:.0f}"
+    return f"{value} on {where} (95% interval {reached.low:.0f} to {high})"

@@ -116,7 +116,8 @@ def test_without_memory_evidence_is_the_likelihood_ratio_of_readings(seed: int) 
         np.mean([np.exp(log_density(one * (1 + kappa))) for kappa in kappas])
         for kappas in (chosen.inflations, chosen.harmless)
     )
-    ratio = 0.9 * moved / np.exp(log_density(one)) + 0.1 * wide / harmless
+    share = chosen.variance_share
+    ratio = (1 - share) * moved / np.exp(log_density(one)) + share * wide / harmless
     first = state.began[0].tolist().index(0)
     assert np.exp(state.log_ratio[0, first, 0]) == pytest.approx(ratio, rel=1e-6)
     q = method.share
