@@ -261,7 +261,9 @@ class Monitor(Online):
             f" {_in_words(self.limit.reached, 'rows left out of the fit')}",
         ]
         if held_out := self.facts.get("held_out"):
-            where = f"{held_out['rows']} rows held out, of {held_out['recordings']} recordings"
+            several = held_out["recordings"] > 1
+            where = f"{held_out['rows']} rows held out"
+            where += f", of {held_out['recordings']} recordings" if several else ""
             lines.append(f"held out: {_in_words(RunLength(*held_out['reached']), where)}")
         if "covariance" in self.facts:
             shrunk, memory = self.facts["shrinkage"], self.facts["memory"]

@@ -5,8 +5,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 from causaldq import Monitor, example_plant
+from causaldq.__main__ import app
 from causaldq.calibration import average_run_length, run_lengths
 from causaldq.errors import ConfigError, DataError, FallsShort
 from causaldq.limits import known_from
@@ -218,6 +220,30 @@ def test_a_broken_promise_is_said_first_with_its_reason(tmp_path: Path) -> None:
         assert lines[1].startswith("change inside:")
         assert "deviations from row 240 on" in lines[1]
         assert "40 asked" in lines[3]
+
+
+def test_a_command_that_falls_short_has_a_status_of_its_own(tmp_path: Path) -> None:
+    rows = np.random.default_rng(6).normal(size=(360, 3))
+    rows[240:300] += 3.0
+    rows[300:] += 9.0
+    file, kept = tmp_path / "plant.csv", tmp_path / "a.monitor"
+    np.savetxt(file, rows, delimiter=",", header="a,b,c", comments="")
+    asked = ["fit", str(file), "--sensors", "1", "--arl0", "40", "-o", str(kept)]
+    asked += ["--method", "innovation_filter", "--model", "state_space"]
+    run = CliRunner().invoke
+    broken = run(app, [*asked, "--normal", "1:300"])
+    assert broken.exit_code == 4
+    assert broken.stdout.startswith("DO NOT RELY ON IT")
+    assert run(app, [*asked, "--normal", "1:300", "--anyway"]).exit_code == 0
+    watched = run(app, ["watch", str(kept), str(file)])
+    assert watched.stderr.startswith("DO NOT RELY ON IT")
+    assert "change inside:" in watched.stderr
+    # The fit itself is sound, and other rows show that it does not hold for them.
+    sound = run(app, [*asked, "--normal", "1:240"])
+    assert sound.exit_code == 0
+    elsewhere = run(app, [*asked, "--normal", "1:240", "--held-out", "301:360"])
+    assert elsewhere.exit_code == 4
+    assert "on 60 rows held out (95%" in elsewhere.stdout
 
 
 def test_a_drift_is_said_even_where_the_limit_has_swallowed_it() -> None:
