@@ -95,9 +95,9 @@ def evaluate(
     named = dict(methods) if isinstance(methods, Mapping) else {name_of(m): m for m in methods}
     if len(named) < len(methods):
         raise ConfigError("two methods have the same name; give a mapping with names of their own")
-    if replications < 2 or before < 0 or horizon < 1 or not shifts:
+    if replications < 2 or before < 0 or horizon < 1 or not shifts or not named:
         raise ConfigError(
-            "give at least two replications, one shift, and one step after the change"
+            "give at least one method, two replications, one shift, and one step after the change"
         )
     if limit not in ("simulated", "bound"):
         raise ConfigError(f"limit is {limit!r}; give 'simulated' or 'bound'")

@@ -91,10 +91,10 @@ def read_json(path: Path) -> Any:
     try:
         return json.loads(path.read_text())
     except FileNotFoundError:
-        raise DataError(f"{path} does not exist; run the rule that makes it") from None
+        raise DataError(f"{path} does not exist; check the name, or make it first") from None
     except (OSError, ValueError, RecursionError) as error:
         reason = one_line(error)
-        raise DataError(f"{path} is not valid JSON ({reason}); delete it and run again") from None
+        raise DataError(f"{path} is not valid JSON ({reason}); make it again") from None
 
 
 def write_arrays(path: Path, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
@@ -131,12 +131,12 @@ def read_arrays(path: Path, *needed: str) -> dict[str, npt.NDArray[Any]]:
                 for entry in entries
             }
     except FileNotFoundError:
-        raise DataError(f"{path} does not exist; run the rule that makes it") from None
+        raise DataError(f"{path} does not exist; check the name, or make it first") from None
     except DAMAGE as error:
-        raise DataError(f"{path} is damaged ({one_line(error)}); delete it and run again") from None
+        raise DataError(f"{path} is damaged ({one_line(error)}); make it again") from None
     for name in needed:
         if name not in arrays:
-            raise DataError(f"{path} has no array {name!r}; delete it and run again")
+            raise DataError(f"{path} has no array {name!r}; make it again")
     return arrays
 
 
@@ -186,7 +186,7 @@ def read_csv(path: Path, *needed: str) -> "pd.DataFrame":
     try:
         table = pd.read_csv(path, compression=None)
     except FileNotFoundError:
-        raise DataError(f"{path} does not exist; run the rule that makes it") from None
+        raise DataError(f"{path} does not exist; check the name, or make it first") from None
     except (OSError, ValueError) as error:
         raise DataError(f"{path} is no table ({one_line(error)}); make it again") from None
     for name in needed:

@@ -128,8 +128,8 @@ class Monitor(Online):
         """
         labels, values = table(rows, names)
         p = len(labels)
-        if not 1 <= sensors <= p:
-            raise ConfigError(f"{sensors} sensors for {p} streams; give 1 to {p}")
+        if sensors not in range(1, p + 1):
+            raise ConfigError(f"{sensors} sensors for {p} streams; give a number from 1 to {p}")
         scale = fit_scale(values, labels)
         graphs = graphs_for(method, graph, labels, scale.apply(values), scale.mean, scale.sd, seed)
         found = fitted(

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
-from scipy.stats import binomtest, chi2, ttest_ind
+from scipy.stats import binomtest, chi2, t, ttest_ind
 
 from causaldq.errors import DataError
 from causaldq.methods.registry import is_bound
@@ -33,7 +33,17 @@ from causaldq.pipeline.report.claims import (
 )
 from causaldq.pipeline.report.judges import JUDGES
 from causaldq.pipeline.report.judges.delays import share_interval
-from causaldq.pipeline.report.judges.evidence import Judgement, count
+from causaldq.pipeline.report.judges.evidence import (
+    Judgement,
+    Piece,
+    Seeds,
+    count,
+    of_equality,
+    of_gain,
+    seeds_of_equality,
+    seeds_of_gain,
+    seeds_to_decide,
+)
 from causaldq.pipeline.report.tidy import Tidy
 from causaldq.pipeline.theory.checks import read_statements
 
@@ -746,3 +756,51 @@ def test_evidence_links_to_tables_that_are_made(plant: Plant) -> None:
     made = {shown.name for shown in catalogue(settings()).tables}
     assert linked == {"noise_free_p10", "training"}
     assert linked <= made
+
+
+def interval(middle: float, seeds: int) -> tuple[float, float]:
+    """Of a difference between two agents whose seeds have a standard deviation of 1."""
+    half = float(t.ppf(0.975, 2 * (seeds - 1)) * np.sqrt(2 / seeds))
+    return middle - half, middle + half
+
+
+@pytest.mark.parametrize(
+    ("middle", "way"), [(0.8, "to_support"), (-0.4, "to_contradict"), (0.05, "to_contradict")]
+)
+def test_as_many_seeds_as_named_decide_and_fewer_do_not(middle: float, way: str) -> None:
+    least = 0.5
+    expected = {"to_support": "for", "to_contradict": "against"}[way]
+    named = getattr(seeds_of_gain(*interval(middle, 3), least, 3), way)
+    assert of_gain(*interval(middle, named), least) == expected
+    assert of_gain(*interval(middle, named - 1), least) == "open"
+
+
+@pytest.mark.parametrize(("middle", "way"), [(0.1, "to_support"), (-1.5, "to_contradict")])
+def test_the_same_of_an_equality(middle: float, way: str) -> None:
+    expected = {"to_support": "for", "to_contradict": "against"}[way]
+    named = getattr(seeds_of_equality(*interval(middle, 3), 1.0, 3), way)
+    assert of_equality(*interval(middle, named), 1.0) == expected
+    assert of_equality(*interval(middle, named - 1), 1.0) == "open"
+
+
+def test_one_seed_or_a_gain_on_the_wrong_side_asks_for_no_number() -> None:
+    assert seeds_of_gain(-np.inf, np.inf, 0.5, 1) == (None, None)
+    assert seeds_of_gain(*interval(-1.0, 3), 0.0, 3).to_support is None
+
+
+def test_a_claim_about_every_cell_takes_one_against_it_or_all_for_it() -> None:
+    def open_cell(*seeds: int | None) -> Piece:
+        return Piece("cell", "open", "", seeds=Seeds(*seeds))
+
+    assert seeds_to_decide([open_cell(5, None), open_cell(9, None)]) == 9
+    assert seeds_to_decide([open_cell(5, None), open_cell(9, 7)]) == 7
+    assert seeds_to_decide([open_cell(5, None), open_cell(None, None)]) is None
+
+
+def test_an_inconclusive_claim_says_how_many_seeds_it_would_take(plant: Plant) -> None:
+    near = [(90.0, 18), (91.0, 36), (90.0, 24)]
+    tidy = plant(training=training(p50={"causal_dq": near, "non_causal": LATE}))
+    verdicts, cells = judge([BY_ID["pace_large"]], tidy)
+    (said,) = verdicts["seeds_to_decide"].dropna()
+    assert f"About {said:.0f} training seeds would decide it" in verdicts["evidence"].iloc[0]
+    assert cells[["seeds_to_support", "seeds_to_contradict"]].notna().any(axis=None)

@@ -283,7 +283,7 @@ def test_a_bad_array_in_a_sound_archive_is_named(tmp_path: Path, case: str) -> N
     path = tmp_path / "some.npz"
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("a.npy", BAD_ARRAYS[case])
-    with pytest.raises(DataError, match=r"some\.npz is damaged \(.*\); delete it") as caught:
+    with pytest.raises(DataError, match=r"some\.npz is damaged \(.*\); make it again") as caught:
         read_arrays(path)
     assert "\n" not in str(caught.value)
 
@@ -323,7 +323,7 @@ def test_an_archive_that_unfolds_is_refused_before_it_does(tmp_path: Path) -> No
     for bad in (content, false):
         path.write_bytes(bad)
         tracemalloc.start()
-        with pytest.raises(DataError, match=r"some\.npz is damaged \(.*\); delete it"):
+        with pytest.raises(DataError, match=r"some\.npz is damaged \(.*\); make it again"):
             read_arrays(path)
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()

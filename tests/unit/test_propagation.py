@@ -116,6 +116,19 @@ def test_rows_alone_train_nobody(study: Study) -> None:
         study.method(agent.model_copy(update={"told": "rows"}))
 
 
+def test_a_scenario_may_have_more_training_seeds_and_shared_networks_do_not() -> None:
+    changed = {"profile": "ci", "training_seeds": 2, "scenarios": {"p10": {"training_seeds": 3}}}
+    plan = Plan(load_config(ROOT / "config", changed))
+    seeds: dict[str, set[int | None]] = {}
+    for run in plan.runs.values():
+        if run.scenario == "p10":
+            seeds.setdefault(run.method, set()).add(run.seed)
+    assert seeds["causal_dq"] == {0, 1, 2}
+    assert seeds["causal_dq_eq"] == {0, 1}
+    assert seeds["greedy"] == {None}
+    assert {network.run.seed for network in plan.networks.values()} >= {0, 1, 2}
+
+
 def test_graphs_take_the_networks_of_all_training_seeds() -> None:
     config = load_config(ROOT / "config", {"profile": "ci", "training_seeds": 2})
     plan = Plan(config)

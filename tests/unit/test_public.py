@@ -145,7 +145,12 @@ def test_a_method_of_ones_own_against_ours() -> None:
         (lambda: calibrate("greedy", simulate(5), 6), "6 sensors for 5 streams"),
         (lambda: calibrate("greedy", simulate(5), 2, arl0=0), "arl0 is 0"),
         (lambda: calibrate("gredy", simulate(5), 2), "did you mean greedy"),
-        (lambda: evaluate([], simulate(5), 2, []), "one shift"),
+        (lambda: calibrate("zzz", simulate(5), 2), "no method 'zzz'; give greedy, "),
+        (lambda: causaldq.check_method(3), "3 is no method"),  # type: ignore[arg-type]
+        (lambda: Shift(float("nan")), "finite size"),
+        (lambda: causaldq.Monitor.fit(np.zeros((9, 4)), 2.5), "2.5 sensors for 4"),  # type: ignore[arg-type]
+        (lambda: evaluate(["greedy"], simulate(5), 2, []), "one shift"),
+        (lambda: evaluate([], simulate(5), 2, [Shift()]), "one method"),
         (lambda: evaluate(["greedy", "greedy"], simulate(5), 2, [Shift()]), "same name"),
         (lambda: evaluate(["greedy"], simulate(5), 2, [Shift(1, streams=6)]), "1 to 5"),
         (lambda: evaluate(["greedy"], simulate(5), 2, [Shift(1, streams=["y"])]), "no stream 'y'"),
@@ -162,7 +167,7 @@ def test_what_is_wrong_is_said(call: Any, words: str) -> None:
 
 def test_of_many_names_that_are_near_three_are_told() -> None:
     assert len(get_close_matches("causal_d", [*NAMES, *AGENTS], 9)) > 3
-    told = r"no method 'causal_d'; did you mean causal_dq, \w+, \w+\?$"
+    told = r"no method 'causal_d'; did you mean causal_dq or \w+ or \w+\?$"
     with pytest.raises(ConfigError, match=told):
         calibrate("causal_d", simulate(5), 2)
 

@@ -86,8 +86,9 @@ def named_method(name: str) -> type[Method[Any]]:
             f"{name} has to be trained for its problem first: see causaldq.learn; without training"
             f" there are {', '.join(method_names())}"
         )
-    near = get_close_matches(name, [*kinds, *AGENTS], 3) or method_names()
-    raise ConfigError(f"there is no method {name!r}; did you mean {', '.join(near)}?")
+    near = get_close_matches(name, [*kinds, *AGENTS], 3)
+    remedy = f"did you mean {' or '.join(near)}?" if near else f"give {', '.join(method_names())}"
+    raise ConfigError(f"there is no method {name!r}; {remedy}")
 
 
 def registered_name(method: Method[Any]) -> str:

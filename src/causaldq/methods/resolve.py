@@ -30,6 +30,10 @@ def resolved(method: MethodLike, problem: Problem) -> Method[Any]:
                 " with the weights that causaldq.learn trained"
             )
         return kind(problem)
+    if not callable(method):
+        raise ConfigError(
+            f"{method!r} is no method; give a name, a class or a function of the problem"
+        )
     made = method(problem)
     if not isinstance(made, Method):
         raise ConfigError(

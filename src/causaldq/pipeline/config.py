@@ -94,6 +94,9 @@ class ScenarioSettings(Settings):
     also: Annotated[
         list[str], Field(description="other published tables that its results belong to")
     ]
+    training_seeds: Annotated[
+        Count | None, Field(description="instead of the config's, for networks of its own")
+    ] = None
     training_study: Annotated[
         TrainingStudy | None, Field(description="networks trained to compare training itself")
     ] = None
@@ -262,6 +265,10 @@ class Config(Settings):
         wanted = kind.options if kind else None
         sections = [getattr(self.baselines, name) for name in BaselineSettings.model_fields]
         return next((own.model_dump() for own in sections if type(own) is wanted), {})
+
+    def training_seeds_of(self, scenario: str) -> int:
+        """How many networks are trained on a scenario for each of its learned methods."""
+        return self.scenarios[scenario].training_seeds or self.training_seeds
 
     def methods_of(self, scenario: str) -> list[str]:
         """Methods evaluated on a scenario, in table order."""

@@ -182,9 +182,13 @@ class Plan:
         ]
 
     def _runs(self, scenario: str, method: str) -> list[Run]:
-        if method in index_methods() and not has_shared_network(method):
+        if has_shared_network(method):
+            seeds = self.config.training_seeds
+        elif method in index_methods():
             return [Run(scenario, method, None)]
-        return [Run(scenario, method, seed) for seed in range(self.config.training_seeds)]
+        else:
+            seeds = self.config.training_seeds_of(scenario)
+        return [Run(scenario, method, seed) for seed in range(seeds)]
 
     def networks_of(self, run: Run) -> dict[Protocol, Network]:
         """Networks of its own that a run needs, by protocol; none if its method learns none."""
@@ -212,7 +216,7 @@ class Plan:
             Network(Run(scenario, method, seed), protocol)
             for protocol in study.protocols
             for method in study.methods
-            for seed in range(self.config.training_seeds)
+            for seed in range(self.config.training_seeds_of(scenario))
         ]
 
     def evaluated(self) -> list[str]:

@@ -66,7 +66,7 @@ def simulate(
     if p < 2 or rows < 2:
         raise ConfigError(f"p = {p} streams and {rows} rows: give at least two of each")
     low, high = weights
-    if degree < 0 or not 0 < low <= high:
+    if not 0 <= degree < np.inf or not 0 < low <= high:
         raise ConfigError(
             f"degree {degree}, weights {weights}: give 0 or more, and 0 < low <= high"
         )
@@ -136,10 +136,10 @@ class Shift:
     together: bool = False
 
     def __post_init__(self) -> None:
-        if self.ramp < 1 or self.spread <= 0:
+        if not np.isfinite(self.size) or self.ramp < 1 or not 0 < self.spread < np.inf:
             raise ConfigError(
-                f"ramp {self.ramp}, spread {self.spread}: give at least one step, and a factor"
-                " above 0"
+                f"size {self.size}, ramp {self.ramp}, spread {self.spread}: give a finite size, at"
+                " least one step, and a factor above 0"
             )
 
     def shifted(self, model: StreamModel, n: int, rng: np.random.Generator) -> Floats:

@@ -16,11 +16,14 @@ from causaldq.pipeline.report.judges.cells import TABLES
 from causaldq.pipeline.report.judges.evidence import (
     FAILS,
     HOLDS,
+    MOST_SEEDS,
     SOME_READINGS,
     UNKNOWN,
     VERDICTS,
     Judgement,
+    Piece,
     count,
+    seeds_to_decide,
 )
 from causaldq.pipeline.report.labels import label
 from causaldq.pipeline.report.latex import RULE, bold, latex, line, tabular
@@ -31,9 +34,12 @@ PROTOCOLS = ("paper", "fair")
 COLUMNS = [
     *("id", "part", "headline", "place", "claim", "verdict", "verdict_paper", "verdict_fair"),
     *("supporting", "cells", "supporting_paper", "cells_paper", "supporting_fair", "cells_fair"),
-    *("open", "missing", "evidence", "against", "tables"),
+    *("open", "missing", "seeds_to_decide", "evidence", "against", "tables"),
 ]
-CELL_COLUMNS = ["id", "protocol", "cell", "outcome", "detail", "table"]
+CELL_COLUMNS = [
+    *("id", "protocol", "cell", "outcome", "detail", "table"),
+    *("seeds_to_support", "seeds_to_contradict"),
+]
 COMPARISON_COLUMNS = ["approach", "property", "ticked", "measured", "claims"]
 NAMED = 3
 """Cells against a claim that the evidence names; claim_cells.csv has all."""
@@ -112,8 +118,13 @@ def judge(claims: list[dict[str, Any]], tidy: Tidy) -> tuple[pd.DataFrame, pd.Da
             continue
         judgement = JUDGES[claim["judge"]](tidy, **claim.get("with", {}))
         rows.append(_by_cells(claim, judgement))
-        cells += [{"id": claim["id"], **vars(piece)} for piece in judgement.pieces]
+        cells += [_cell(claim["id"], piece) for piece in judgement.pieces]
     return pd.DataFrame(rows, columns=COLUMNS), pd.DataFrame(cells, columns=CELL_COLUMNS)
+
+
+def _cell(claim: str, piece: Piece) -> dict[str, Any]:
+    seeds = piece.seeds._asdict() if piece.outcome == "open" else {}
+    return {"id": claim, **vars(piece)} | {f"seeds_{way}": n for way, n in seeds.items()}
 
 
 def _by_cells(claim: dict[str, Any], judgement: Judgement) -> dict[str, Any]:
@@ -126,6 +137,7 @@ def _by_cells(claim: dict[str, Any], judgement: Judgement) -> dict[str, Any]:
         "cells": total.measured,
         "open": total.open,
         "missing": total.missing,
+        "seeds_to_decide": seeds_to_decide(pieces) if total.verdict == UNKNOWN else None,
         "evidence": _evidence(judgement),
         "against": "; ".join(_named(piece.protocol, piece.cell) for piece in against),
         "tables": ";".join(
@@ -165,7 +177,16 @@ def _evidence(judgement: Judgement) -> str:
             parts.append(f"against it: {named}{more}")
         text = f"{_named(protocol, '; '.join(parts))}."
         sentences.append(text[0].upper() + text[1:])
-    return " ".join(sentences)
+    return " ".join([*sentences, *_more_seeds(judgement.pieces)])
+
+
+def _more_seeds(pieces: list[Piece]) -> list[str]:
+    """How many training seeds an inconclusive claim would take."""
+    if count(pieces).verdict != UNKNOWN or not any(any(piece.seeds) for piece in pieces):
+        return []
+    if (seeds := seeds_to_decide(pieces)) is None:
+        return [f"Not even {MOST_SEEDS} training seeds would decide it if means stay as they are."]
+    return [f"About {seeds} training seeds would decide it if means stay as they are."]
 
 
 def _named(protocol: str, text: str) -> str:

@@ -9,7 +9,7 @@ import pandas as pd
 
 from causaldq.methods.registry import is_bound
 from causaldq.pipeline.evaluation.published import CELL, agrees
-from causaldq.pipeline.report.judges.evidence import Outcome, Piece
+from causaldq.pipeline.report.judges.evidence import NOT_BY_SEEDS, Outcome, Piece, Seeds
 from causaldq.pipeline.report.labels import label
 from causaldq.pipeline.report.tidy import Tidy, table_name
 
@@ -47,8 +47,8 @@ class Seen:
         """Rows of all that compete: no bounds, and nobody whose every run alarmed too early."""
         return {m: row for m, row in self.rows.items() if not is_bound(m) and self.has(m)}
 
-    def piece(self, outcome: Outcome, detail: str) -> Piece:
-        return Piece(self.cell, outcome, detail, self.protocol, self.table)
+    def piece(self, outcome: Outcome, detail: str, seeds: Seeds = NOT_BY_SEEDS) -> Piece:
+        return Piece(self.cell, outcome, detail, self.protocol, self.table, seeds)
 
     def absent(self, *methods: str) -> Piece:
         """Why there is nothing to compare."""
@@ -150,6 +150,11 @@ def delay_text(row: Row) -> str:
 
 def run_length(value: float) -> str:
     return "∞" if value == float("inf") else f"{value:.0f}"
+
+
+def fewest_seeds(*rows: Row) -> float:
+    """Of methods that are learned; none are."""
+    return min((row["n_seeds"] for row in rows if row["n_seeds"]), default=0)
 
 
 def span(values: list[float]) -> str:

@@ -15,6 +15,7 @@ from causaldq.pipeline.report.judges.cells import (
     beside,
     cells_of,
     delay_text,
+    fewest_seeds,
     published_cells,
     run_length,
     span,
@@ -26,6 +27,8 @@ from causaldq.pipeline.report.judges.evidence import (
     log_of_ratio,
     of_equality,
     of_gain,
+    seeds_of_equality,
+    seeds_of_gain,
     shortening,
 )
 from causaldq.pipeline.report.labels import label
@@ -143,6 +146,7 @@ def compare(seen: Seen, first: str, second: str, least: float, confidence: float
         outcome,
         f"{delay_text(one)}, {delay_text(other)};"
         f" ratio {1 - gain:.2f} ({1 - high:.2f} to {1 - low:.2f})",
+        seeds_of_gain(low, high, least, fewest_seeds(one, other)),
     )
 
 
@@ -180,6 +184,7 @@ def robust(tidy: Tidy, *, table: str, margin: float) -> Judgement:
                 seen.piece(
                     of_equality(low, high, margin),
                     f"{one['add']:.1f}, and {two['add']:.1f} trained at δ = {trained[-1]:g}",
+                    seeds_of_equality(low, high, margin, fewest_seeds(one, two)),
                 )
             )
     return Judgement(pieces)

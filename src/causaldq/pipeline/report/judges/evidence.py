@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -15,6 +15,23 @@ HOLDS, FAILS, UNKNOWN = "holds", "does not hold", "inconclusive"
 SOME_READINGS = "holds in some readings"
 """Of a statement in words that can be read in several ways; measurements have one reading."""
 VERDICTS = (HOLDS, SOME_READINGS, FAILS, UNKNOWN)
+
+
+MOST_SEEDS = 1000
+"""Nobody trains more; a gain that would take them is as good as none."""
+
+
+class Seeds(NamedTuple):
+    """Training seeds with which a cell within noise would speak for a claim, or against it.
+
+    Of each agent, if means and spreads stay as they are; None if it would not.
+    """
+
+    to_support: int | None = None
+    to_contradict: int | None = None
+
+
+NOT_BY_SEEDS = Seeds()
 
 
 @dataclass(frozen=True)
@@ -29,6 +46,7 @@ class Piece:
     """Empty where there is none, as for numbers in print."""
     table: str = ""
     """Name of its rows in results/<profile>/tables."""
+    seeds: Seeds = NOT_BY_SEEDS
 
 
 @dataclass(frozen=True)
@@ -85,6 +103,39 @@ def of_equality(low: float, high: float, margin: float) -> Outcome:
     if -margin < low and high < margin:
         return "for"
     return "against" if low > margin or high < -margin else "open"
+
+
+def seeds_of_gain(low: float, high: float, least: float, seeds: float) -> Seeds:
+    """How many seeds `of_gain` would take, where so many left it open."""
+    middle = (low + high) / 2
+    return Seeds(*(_seeds(high - middle, way, seeds) for way in (middle, least - middle)))
+
+
+def seeds_of_equality(low: float, high: float, margin: float, seeds: float) -> Seeds:
+    """The same of `of_equality`."""
+    middle = abs(low + high) / 2
+    half = (high - low) / 2
+    return Seeds(*(_seeds(half, way, seeds) for way in (margin - middle, middle - margin)))
+
+
+def _seeds(half: float, way: float, seeds: float) -> int | None:
+    """Seeds of two agents at which an interval's half width is less than `way`."""
+    if seeds < 2 or not way > 0 or not np.isfinite(half):
+        return None
+    more = np.arange(int(seeds) + 1, MOST_SEEDS + 1)
+    of_one_seed = half / half_width(Error(1 / seeds, 2 * (seeds - 1)), 0.95)
+    widths = np.array([half_width(Error(1 / n, 2.0 * (n - 1)), 0.95) for n in more])
+    enough = more[of_one_seed * widths < way]
+    return int(enough[0]) if len(enough) else None
+
+
+def seeds_to_decide(pieces: Iterable[Piece]) -> int | None:
+    """Seeds that would decide a claim about every cell: one against it, or all for it."""
+    left = [piece.seeds for piece in pieces if piece.outcome == "open"]
+    ways = [seeds.to_contradict for seeds in left if seeds.to_contradict is not None]
+    if left and all(seeds.to_support is not None for seeds in left):
+        ways.append(max(seeds.to_support or 0 for seeds in left))
+    return min(ways, default=None)
 
 
 def shortening(

@@ -9,10 +9,18 @@ from causaldq.pipeline.report.judges.cells import (
     beside,
     cells_of,
     delay_text,
+    fewest_seeds,
     published_cells,
 )
 from causaldq.pipeline.report.judges.delays import compare
-from causaldq.pipeline.report.judges.evidence import Judgement, Outcome, Piece, of_gain, shortening
+from causaldq.pipeline.report.judges.evidence import (
+    Judgement,
+    Outcome,
+    Piece,
+    of_gain,
+    seeds_of_gain,
+    shortening,
+)
 from causaldq.pipeline.report.tidy import Tidy
 
 OURS, PLAIN = "causal_dq", "non_causal"
@@ -101,7 +109,8 @@ def _across(tidy: Tidy, better: str, worse: str, protocol: str, least: float) ->
     row, rest = first.rows[one], second.rows[other]
     _, low, high = shortening(row, rest, tidy.config.evaluation.confidence)
     detail = f"{delay_text(row)}; {delay_text(rest)}"
-    return Piece(cell, of_gain(low, high, least), detail, protocol, first.table)
+    seeds = seeds_of_gain(low, high, least, fewest_seeds(row, rest))
+    return Piece(cell, of_gain(low, high, least), detail, protocol, first.table, seeds)
 
 
 def _quality(tidy: Tidy, setting: str, protocol: str) -> Seen:

@@ -8,7 +8,17 @@ from scipy.special import fdtri
 from causaldq.pipeline.evaluation.training import LEAST_GAIN, SMOOTHING, combined
 from causaldq.pipeline.report.judges.cells import TABLES
 from causaldq.pipeline.report.judges.delays import shorter_than
-from causaldq.pipeline.report.judges.evidence import Judgement, Outcome, Piece, of_equality, of_gain
+from causaldq.pipeline.report.judges.evidence import (
+    NOT_BY_SEEDS,
+    Judgement,
+    Outcome,
+    Piece,
+    Seeds,
+    of_equality,
+    of_gain,
+    seeds_of_equality,
+    seeds_of_gain,
+)
 from causaldq.pipeline.report.labels import label
 from causaldq.pipeline.report.tidy import Tidy
 
@@ -35,8 +45,9 @@ def faster(
     pieces = []
     for where, protocol, own, plain in _pairs(tidy, tables, p):
         _, low, high = combined([(factor, plain), (-1, own)], EPOCHS, _confidence(tidy))
-        outcome = of_gain(low, high, least * plain[EPOCHS])
-        pieces.append(_pace(where, outcome, own, plain, protocol))
+        bound = least * plain[EPOCHS]
+        outcome, seeds = of_gain(low, high, bound), seeds_of_gain(low, high, bound, _n(own, plain))
+        pieces.append(_pace(where, outcome, seeds, own, plain, protocol))
     return Judgement([*pieces, *_missing(tidy, tables, p, pieces)], unit="trainings")
 
 
@@ -45,19 +56,26 @@ def as_fast(tidy: Tidy, *, tables: list[str], p: list[int], margin: float) -> Ju
     pieces = []
     for where, protocol, own, plain in _pairs(tidy, tables, p):
         _, low, high = combined([(1, plain), (-1, own)], EPOCHS, _confidence(tidy))
-        outcome = of_equality(low, high, margin * plain[EPOCHS])
-        pieces.append(_pace(where, outcome, own, plain, protocol))
+        bound = margin * plain[EPOCHS]
+        seeds = seeds_of_equality(low, high, bound, _n(own, plain))
+        pieces.append(_pace(where, of_equality(low, high, bound), seeds, own, plain, protocol))
     return Judgement([*pieces, *_missing(tidy, tables, p, pieces)], unit="trainings")
 
 
-def _pace(where: str, outcome: Outcome, own: pd.Series, plain: pd.Series, protocol: str) -> Piece:
+def _n(*rows: pd.Series) -> int:
+    return int(min(row["n_seeds"] for row in rows))
+
+
+def _pace(
+    where: str, outcome: Outcome, seeds: Seeds, own: pd.Series, plain: pd.Series, protocol: str
+) -> Piece:
     detail = (
         f"epoch {own[EPOCHS]:.1f} against {plain[EPOCHS]:.1f};"
         f" final reward {own[REWARD]:.0f} against {plain[REWARD]:.0f}"
     )
     if not _learned(own, plain):
         return Piece(where, "open", f"{detail}; {NOT_LEARNED}", protocol, "training")
-    return Piece(where, outcome, detail, protocol, "training")
+    return Piece(where, outcome, detail, protocol, "training", seeds)
 
 
 def _learned(*rows: pd.Series) -> bool:
@@ -80,9 +98,10 @@ def lead_in_epochs_grows(tidy: Tidy, *, tables: list[str], p: list[int]) -> Judg
             growth, low, high = combined(terms, EPOCHS, _confidence(tidy))
             outcome = of_gain(low, high, 0.0)
             detail = f"saved epochs change by {growth:+.1f} ({low:+.1f} to {high:+.1f})"
+            seeds = seeds_of_gain(low, high, 0.0, _n(*(row for _, row in terms)))
             if not _learned(*(row for _, row in terms)):
-                outcome, detail = "open", f"{detail}; {NOT_LEARNED}"
-            pieces.append(Piece(where, outcome, detail, protocol, "training"))
+                outcome, detail, seeds = "open", f"{detail}; {NOT_LEARNED}", NOT_BY_SEEDS
+            pieces.append(Piece(where, outcome, detail, protocol, "training", seeds))
         if not any(piece.cell == where for piece in pieces):
             pieces.append(Piece(where, "missing", "not trained in this profile"))
     return Judgement(pieces, unit="steps in p")
@@ -93,9 +112,10 @@ def higher_reward(tidy: Tidy, *, tables: list[str], p: list[int] | None = None) 
     pieces = []
     for where, protocol, own, plain in _pairs(tidy, tables, p):
         _, low, high = combined([(1, own), (-1, plain)], REWARD, _confidence(tidy))
-        outcome = of_gain(low, high, LEAST_GAIN * abs(plain[REWARD]))
+        least = LEAST_GAIN * abs(plain[REWARD])
+        outcome, seeds = of_gain(low, high, least), seeds_of_gain(low, high, least, _n(own, plain))
         detail = f"{own[REWARD]:.0f} against {plain[REWARD]:.0f}"
-        pieces.append(Piece(where, outcome, detail, protocol, "training"))
+        pieces.append(Piece(where, outcome, detail, protocol, "training", seeds))
     return Judgement([*pieces, *_missing(tidy, tables, p, pieces)], unit="trainings")
 
 
@@ -104,7 +124,7 @@ def steadier(tidy: Tidy, *, tables: list[str], p: list[int]) -> Judgement:
     pieces = []
     tail = (1 - _confidence(tidy)) / 2
     for where, protocol, own, plain in _pairs(tidy, tables, p):
-        n = int(min(own["n_seeds"], plain["n_seeds"]))
+        n = _n(own, plain)
         spreads = [row[f"{REWARD}_sd"] / abs(row[REWARD]) for row in (own, plain)]
         if n < 2 or not min(spreads) > 0 or not _learned(own, plain):
             why = f"{n} seeds" if n < 2 else NOT_LEARNED
@@ -127,11 +147,13 @@ def part_helps(tidy: Tidy, *, part: str, tables: list[str], least: float) -> Jud
     pieces = []
     for where, protocol, alone, plain in _pairs(tidy, tables, None, part):
         gain, low, high = combined([(1, alone), (-1, plain)], REWARD, _confidence(tidy))
-        outcome = of_gain(low, high, LEAST_GAIN * abs(plain[REWARD]))
+        bound = LEAST_GAIN * abs(plain[REWARD])
+        seeds = seeds_of_gain(low, high, bound, _n(alone, plain))
+        outcome = of_gain(low, high, bound)
         detail = f"reward {alone[REWARD]:.0f} against {plain[REWARD]:.0f} without any ({gain:+.0f})"
         if pd.notna(alone["share_of_gain"]):
             detail += f", {100 * alone['share_of_gain']:.0f}% of what all parts bring together"
-        pieces.append(Piece(f"training, {where}", outcome, detail, protocol, "training"))
+        pieces.append(Piece(f"training, {where}", outcome, detail, protocol, "training", seeds))
     delays = shorter_than(tidy, rival=PLAIN, least=least, method=part, tables=tables)
     pieces += [piece for piece in delays.pieces if piece.outcome != "missing"]
     absent = Piece(label(part), "missing", "not in this profile")
