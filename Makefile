@@ -12,7 +12,7 @@ BIN := .venv/bin
 LATEX_PACKAGES := texlive-latex-base texlive-latex-recommended texlive-latex-extra latexmk
 SLURM_PACKAGES := slurm-wlm munge
 
-.PHONY: help environment lock latex chromium slurm reproduce docs test test-docs test-slurm test-wheels test-mutants test-fresh lint bench readme clean
+.PHONY: help environment lock latex chromium slurm reproduce docs test test-docs test-slow publish test-slurm test-wheels test-mutants test-fresh lint bench readme clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t14
@@ -51,6 +51,14 @@ reproduce: environment latex  ## run the pipeline; CONFIG=paper for the whole pa
 	@echo "Read first: results/$(CONFIG)/overview.html"
 	@echo "Results: results/$(CONFIG)/  (report.html, paper.pdf, add.csv, tables/, figures/, notebooks/)"
 
+publish: environment  ## enter a finished run of CONFIG into DVC's cache and its dvc.lock
+	@at=; grep -qx 'profile: $(CONFIG)' params.yaml || at=$(CONFIG)/; \
+	if [ -n "$$at" ]; then mkdir -p $$at; ln -sfn ../dvc.yaml $${at}dvc.yaml; \
+	  printf 'profile: %s\nwdir: ..\n' $(CONFIG) > $${at}params.yaml; fi; \
+	mkdir -p data/raw artifacts/$(CONFIG)/{fetched,policies,propagation,crossed}; \
+	$(BIN)/dvc commit --force --quiet $${at}dvc.yaml && $(BIN)/dvc add --quiet data/raw; \
+	echo "Now: git add --force results/$(CONFIG) data/raw.dvc $${at:-dvc.lock} && git commit && dvc push"
+
 lint: environment
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -69,6 +77,9 @@ test-docs: docs  ## build the documentation, and check its links, names, command
 test: environment latex chromium lint test-docs  ## everything that checks the project
 	$(BIN)/python -m pytest tests/unit --numprocesses 2
 	$(BIN)/python -m pytest tests/workflow --numprocesses 2 --dist loadfile
+
+test-slow: environment latex  ## attacks on a run, and kills of it; after make test
+	$(BIN)/python -m pytest tests/slow --numprocesses 2 --dist loadfile
 
 test-slurm: environment slurm  ## the pipeline on a Slurm of one node, started for the test
 	$(BIN)/python -m pytest tests/slurm

@@ -5,13 +5,14 @@ from pathlib import Path
 from causaldq.pipeline import command
 from causaldq.pipeline.loading import load_config
 
-PARTS = ("training", "environment", "monitoring", "discovery", "workflow")
+PARTS = ("training", "environment", "monitoring", "scale", "discovery", "workflow")
 
 
 def work(arguments):
-    from causaldq.files import write_json
+    from causaldq.files import read_json, write_json
     from causaldq.pipeline.bench.discovery import discovery_speed
     from causaldq.pipeline.bench.monitoring import cell_cost, decision, root_cause_step, scaling
+    from causaldq.pipeline.bench.scale import scale
     from causaldq.pipeline.bench.training import environment_speed, training_overhead, update_speed
     from causaldq.pipeline.bench.workflow import workflow_cost
     from causaldq.pipeline.jobs import train
@@ -40,12 +41,14 @@ def work(arguments):
             *root_cause_step(plan.config),
             *decision(plan.config, jobs[50]),
         ],
+        "scale": lambda: scale(rounds),
         "discovery": lambda: discovery_speed(
             plan.config.sources["sim_p50"], plan.config.discovery, few
         ),
         "workflow": lambda: workflow_cost(Path(".snakemake/metadata"), few),
     }
-    results = {}
+    kept = arguments.only and arguments.output.exists()
+    results = read_json(arguments.output) if kept else {}
     print(HEADER)
     for part in arguments.only or PARTS:
         rows = measured[part]()
@@ -57,6 +60,8 @@ def work(arguments):
 if __name__ == "__main__":
     parser = command.parser(__doc__)
     parser.add_argument("--rounds", type=int, default=9, help="runs of a short measurement")
-    parser.add_argument("--only", nargs="*", choices=PARTS, help="parts to measure; all by default")
+    parser.add_argument(
+        "--only", nargs="*", choices=PARTS, help="parts to measure, beside those that the file has"
+    )
     parser.add_argument("--output", type=Path, required=True, help="measurements, .json")
     command.run(parser, work)

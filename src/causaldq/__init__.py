@@ -22,8 +22,10 @@ if TYPE_CHECKING:
     from causaldq import methods
     from causaldq.comparison import evaluate
     from causaldq.contract import check_method
+    from causaldq.covariance import BlockCovariance, FactorCovariance
     from causaldq.errors import CausalDQError
     from causaldq.example import example_plant
+    from causaldq.fleet import Fleet, FleetReading
     from causaldq.limits import Limit, calibrate
     from causaldq.live.session import Session
     from causaldq.live.settings import WatchSettings
@@ -38,7 +40,11 @@ if TYPE_CHECKING:
 __version__ = "0.2.0"
 
 _HOMES = {
+    "BlockCovariance": "causaldq.covariance",
     "CausalDQError": "causaldq.errors",
+    "FactorCovariance": "causaldq.covariance",
+    "Fleet": "causaldq.fleet",
+    "FleetReading": "causaldq.fleet",
     "Limit": "causaldq.limits",
     "Method": "causaldq.methods.base",
     "Monitor": "causaldq.monitor",
@@ -65,7 +71,8 @@ _HOMES = {
 __all__ = [  # noqa: RUF022 - in the order of use
     "Monitor", "Reading", "NamedCause", "SensorRules", "Session", "WatchSettings", "simulate",
     "Shift", "StreamModel", "calibrate", "Limit", "evaluate", "check_method", "methods",
-    "method_names", "Method", "Problem", "State", "Truth", "example_plant", "CausalDQError",
+    "method_names", "Method", "Problem", "State", "Truth", "FactorCovariance", "BlockCovariance",
+    "Fleet", "FleetReading", "example_plant", "CausalDQError",
 ]  # fmt: skip
 
 

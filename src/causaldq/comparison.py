@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from causaldq.calibration import measured_run_length
+from causaldq.covariance import is_diagonal
 from causaldq.errors import ConfigError
 from causaldq.estimates import estimate
 from causaldq.limits import CONFIDENCE, RESAMPLES, Limit, calibrate, true_graph
+from causaldq.methods.any_shift import AnyShift
 from causaldq.methods.base import Method, Problem
 from causaldq.methods.bayes_posterior import BayesPosterior
 from causaldq.methods.causal_sr import CausalSr
@@ -147,12 +149,12 @@ def bound_limit(method: Method[Any], arl0: float) -> float:
     `bayes_posterior` counts each of its candidates as often as there are times it stands for. Those
     that have begun by step n weigh at most g n + c, with g = (levels + 1) / 2 and
     c = (3 * 2^(levels - 1) - 1) / 2 - g, so that it has to be g ARL0 + c. Where streams are
-    correlated, its sum is not one of likelihood ratios, and there is no bound.
+    correlated, its sum and that of `any_shift` are not of likelihood ratios: there is no bound.
 
     Parameters
     ----------
     method : Method
-        One of the root-cause mixtures, or the filter on independent streams.
+        A root-cause mixture, or `any_shift` or the filter on independent streams.
     arl0 : float
         Steps to a false alarm.
 
@@ -171,17 +173,18 @@ def bound_limit(method: Method[Any], arl0: float) -> float:
         raise ConfigError(f"arl0 is {arl0}; give the steps to a false alarm, at least 1")
     if isinstance(method, CausalSr):
         return float(np.log(arl0))
-    if not isinstance(method, BayesPosterior):
+    if not isinstance(method, AnyShift | BayesPosterior):
         raise ConfigError(
             f"the statistic of {type(method).__name__} is no Shiryaev-Roberts sum: there is no"
             ' bound for its limit; give limit="simulated"'
         )
-    covariance = method.problem.covariance
-    if (covariance != np.diag(np.diag(covariance))).any():
+    if not is_diagonal(method.problem.covariance):
         raise ConfigError(
             f"{type(method).__name__} has a bound for its limit on independent streams only;"
             ' give limit="simulated"'
         )
+    if isinstance(method, AnyShift):
+        return float(np.log(arl0))
     levels = method.settings.levels
     growth = (levels + 1) / 2
     first = (3 * 2 ** (levels - 1) - 1) / 2 - growth

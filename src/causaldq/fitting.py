@@ -1,8 +1,13 @@
 """From rows of normal operation to a calibrated method: model, limit, and what it is worth."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal, get_args
 
+import numpy as np
+
+from causaldq.covariance import DENSE_MOST, FactorCovariance, groups_of, refuse_dense
 from causaldq.errors import ConfigError
 from causaldq.limits import Limit, cross_fitted_limit
 from causaldq.memory_limits import bounding_limit, reached_on_rows, refitted_limit
@@ -10,6 +15,7 @@ from causaldq.methods.base import Method, Problem
 from causaldq.methods.registry import named_method
 from causaldq.methods.resolve import MethodLike, name_of, resolved
 from causaldq.models.diagnoses import diagnose
+from causaldq.models.factors import chosen_factors, fit_factors, fit_groups
 from causaldq.models.in_control import (
     WORDS,
     InControl,
@@ -18,10 +24,11 @@ from causaldq.models.in_control import (
     chosen_model,
     fit_in_control,
 )
-from causaldq.models.rows import Scale
-from causaldq.types import Bools, Floats
+from causaldq.models.rows import Covariance, Scale, estimate_covariance, fit_scale
+from causaldq.types import Bools, Floats, Ints
 
 LimitChoice = Literal["auto", "bound", "simulated", "cross_fitted"]
+CovarianceChoice = Literal["auto", "dense", "factor", "block"]
 
 FOLDS = 5
 BOUND_SHARE = 0.5
@@ -59,11 +66,14 @@ def fitted(
     paths: int,
     seed: int,
     progress: bool,
+    covariance: CovarianceChoice = "auto",
+    edges: Ints | None = None,
 ) -> Fitted:
     """Fit a method to rows (n, p) of normal operation, in their own units."""
     uses_memory = _uses_memory(method)
+    estimate = _estimator(covariance, rows, names, edges, uses_memory=uses_memory)
     named, reason = _model(model, rows, names, method, uses_memory=uses_memory)
-    normal = fit_in_control(rows, names, named)
+    normal = fit_in_control(rows, names, named, estimate=estimate)
     problem = Problem(normal.covariance.matrix, sensors, graphs=graphs, dynamics=normal.dynamics)
     made = resolved(method, problem)
     way = _way(limit, normal, made)
@@ -75,7 +85,7 @@ def fitted(
     if way == "cross_fitted":
         found = cross_fitted_limit(
             make, rows, names, sensors, graphs, block=normal.block, paths=paths, folds=FOLDS,
-            **common,
+            estimate=estimate, **common,
         )  # fmt: skip
     else:
         value = (
@@ -92,10 +102,45 @@ def fitted(
         "shrinkage": normal.covariance.shrinkage,
         "memory": normal.block,
     }
+    if isinstance(normal.covariance.matrix, FactorCovariance):
+        facts["factors"] = normal.covariance.matrix.factors
     if uses_memory:
         facts |= {"model": f"{WORDS[named]} ({reason})", "limit": LIMITS[way]}
     facts["why"] = _why(rows, names, normal, short=falls_short(found), uses_memory=uses_memory)
     return Fitted(made, normal.scale, found, facts)
+
+
+def _estimator(
+    choice: CovarianceChoice,
+    rows: Floats,
+    names: tuple[str, ...],
+    edges: Ints | None,
+    *,
+    uses_memory: bool,
+) -> Callable[[Floats], Covariance]:
+    """What estimates the covariance of standardised rows, for all of them and for parts alike."""
+    if choice not in get_args(CovarianceChoice):
+        known = ", ".join(get_args(CovarianceChoice))
+        raise ConfigError(f"there is no covariance {choice!r}; give {known}")
+    p = rows.shape[1]
+    if choice == "auto":
+        choice = "factor" if p > DENSE_MOST else "dense"
+    if choice == "dense":
+        refuse_dense(p)
+        return estimate_covariance
+    if uses_memory:
+        raise ConfigError(
+            f"a method with a model of the rows' memory takes covariance='dense', up to"
+            f" {DENSE_MOST:,} streams; bayes_posterior takes {choice!r}"
+        )
+    if choice == "factor":
+        scaled = fit_scale(rows, names).apply(rows)
+        return partial(fit_factors, factors=chosen_factors(scaled))
+    if edges is None:
+        raise ConfigError("covariance='block' needs a graph: streams that it links go together")
+    group = groups_of(edges, p)
+    refuse_dense(int(np.bincount(group).max()))
+    return partial(fit_groups, group=group)
 
 
 def falls_short(limit: Limit) -> bool:

@@ -16,7 +16,7 @@ from causaldq.calibration import (
 from causaldq.errors import ConfigError, DataError
 from causaldq.methods.base import Method, Problem
 from causaldq.methods.resolve import MethodLike, resolved
-from causaldq.models.rows import block_bootstrap, estimate_covariance, fit_scale
+from causaldq.models.rows import Covariance, block_indices, estimate_covariance, fit_scale
 from causaldq.models.streams import StreamModel
 from causaldq.progress import Reporter
 from causaldq.run import STRIDE, simulated_limit, statistics, step
@@ -123,8 +123,10 @@ class _Fold:
     """A part of the rows, watched by a method that was fitted without it."""
 
     method: Method[Any]
-    paths: Floats
-    """(n, steps, p), in the scale of the other parts."""
+    rows: Floats
+    """(r, p), in the scale of the other parts."""
+    paths: Ints
+    """(n, steps), which of the rows each path takes."""
     rng: np.random.Generator
     state: Any
     running: Ints
@@ -145,6 +147,7 @@ def cross_fitted_limit(
     folds: int,
     seed: int,
     progress: bool = False,
+    estimate: Callable[[Floats], Covariance] = estimate_covariance,
 ) -> Limit:
     """The limit on recorded rows (n, p), in their own units, without the same rows twice.
 
@@ -163,7 +166,19 @@ def cross_fitted_limit(
     steps = int(np.ceil(2 * arl0))
     parts = np.array_split(np.arange(len(rows)), folds)
     made = [
-        _fold(make, rows, names, part, sensors, graphs, paths // folds, steps, block, seed)
+        _fold(
+            make,
+            rows,
+            names,
+            part,
+            sensors,
+            graphs,
+            max(paths // folds, 1),
+            steps,
+            block,
+            seed,
+            estimate,
+        )
         for part in parts
     ]
     looks = range(0, steps, STRIDE)
@@ -189,16 +204,17 @@ def _fold(
     steps: int,
     block: int,
     seed: int,
+    estimate: Callable[[Floats], Covariance],
 ) -> _Fold:
     others = np.delete(rows, part, axis=0)
     scale = fit_scale(others, names)
-    covariance = estimate_covariance(scale.apply(others)).matrix
+    covariance = estimate(scale.apply(others)).matrix
     method = make(Problem(covariance, sensors, graphs=graphs))
     rng = generator(seed, "fold", int(part[0]))
-    watched = scale.apply(rows[part])
-    drawn = block_bootstrap(watched, paths, steps, min(block, len(part)), rng)
+    drawn = block_indices(len(part), paths, steps, min(block, len(part)), rng)
     return _Fold(
         method,
+        scale.apply(rows[part]),
         drawn,
         rng,
         method.start(paths, None, rng),
@@ -212,7 +228,7 @@ def _advance(fold: _Fold, first: int, last: int) -> None:
         if len(fold.running) == 0:
             return
         fold.state, _, fold.seen[fold.running, t] = step(
-            fold.method, fold.state, fold.paths[fold.running, t], fold.rng
+            fold.method, fold.state, fold.rows[fold.paths[fold.running, t]], fold.rng
         )
 
 

@@ -1,8 +1,7 @@
 """One plant, row by row: which sensors to read next, the statistic, the alarm, the suspects."""
 
 import warnings
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -12,8 +11,9 @@ import numpy.typing as npt
 from pydantic import ValidationError
 
 from causaldq.calibration import RunLength
+from causaldq.covariance import DENSE_MOST, KINDS, CovarianceLike, Structured
 from causaldq.errors import CausalDQError, ConfigError, DataError, FallsShort
-from causaldq.fitting import LimitChoice, falls_short, fitted
+from causaldq.fitting import CovarianceChoice, LimitChoice, fitted
 from causaldq.limits import Limit
 from causaldq.memory_limits import reached_on_recordings
 from causaldq.methods.base import Problem
@@ -21,8 +21,9 @@ from causaldq.methods.registry import saved_method
 from causaldq.methods.resolve import MethodLike, name_of, resolved
 from causaldq.models.in_control import ModelChoice
 from causaldq.models.rows import fit_scale
-from causaldq.normal import graphs_for, table
+from causaldq.normal import edges_of, graphs_for, table, wants_graph
 from causaldq.online import SHOWN, Online
+from causaldq.promise import in_words, not_kept
 from causaldq.sealed import Arrays, content, read_sealed, write_sealed
 from causaldq.state_arrays import part
 from causaldq.statistic import StatisticSettings
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
 VERSION = 2
 """Of the file format."""
 PATHS = 200
+MANY_STREAMS_PATHS = 10
+"""Where a step of one path takes milliseconds."""
 
 
 class Monitor(Online):
@@ -70,11 +73,12 @@ class Monitor(Online):
         *,
         arl0: float = 200.0,
         method: MethodLike = "bayes_posterior",
-        graph: npt.ArrayLike | None = None,
+        graph: npt.ArrayLike | Sequence[tuple[str, str]] | None = None,
         names: Sequence[str] | None = None,
         model: ModelChoice = "auto",
+        covariance: CovarianceChoice = "auto",
         limit: LimitChoice = "auto",
-        paths: int = PATHS,
+        paths: int | None = None,
         seed: int = 0,
         progress: bool = True,
     ) -> Self:
@@ -98,20 +102,26 @@ class Monitor(Online):
             A name (see `causaldq.method_names`), a subclass of `Method`, or a function of the
             `Problem`. The default is a filter over the time of the change and the streams that
             shifted.
-        graph : array, shape (p, p), optional
-            What causes what, entry [i, j] true if stream i acts on stream j, for methods that weigh
-            root causes (`causal_sr`). By default they draw several graphs that the rows allow.
+        graph : array, shape (p, p), or pairs of streams, optional
+            What causes what, entry [i, j] true if stream i acts on stream j, or an edge list of
+            (cause, effect) by name or number, for methods that weigh root causes (`causal_sr`). By
+            default they draw several graphs that the rows allow.
         names : sequence of str, optional
             Of the streams, where the rows have no columns.
         model : {"auto", "independent", "state_space"}
             Of normal rows, for methods that use one with memory: rows independent of each other,
             a state-space model, or the one that later rows speak for.
+        covariance : {"auto", "dense", "factor", "block"}
+            A matrix; that of few common factors, as many as make later rows likeliest, which takes
+            ten thousand streams; or a matrix for each part that `graph` does not link with others.
+            By default factors above 2,000 streams, and a matrix below.
         limit : {"auto", "bound", "simulated", "cross_fitted"}
             How the alarm limit is set with a state-space model: by the bound log `arl0`, which
             needs no calibration, or by simulation of fit and run together, which takes longer and
             comes closer to `arl0`; without one it is cross-fitted.
-        paths : int
-            In-control paths behind the limit; its error is about 1 / sqrt(paths).
+        paths : int, optional
+            In-control paths behind the limit; its error is about 1 / sqrt(paths). By default 200,
+            and 10 above 2,000 streams.
         seed : int
             The same rows and seed give the same monitor.
         progress : bool
@@ -131,10 +141,16 @@ class Monitor(Online):
         if sensors not in range(1, p + 1):
             raise ConfigError(f"{sensors} sensors for {p} streams; give a number from 1 to {p}")
         scale = fit_scale(values, labels)
-        graphs = graphs_for(method, graph, labels, scale.apply(values), scale.mean, scale.sd, seed)
+        edges = edges_of(graph, labels)
+        if covariance == "block" and not wants_graph(method):
+            graphs = None
+        else:
+            graphs = graphs_for(method, edges, labels, values, scale, seed)
+        if paths is None:
+            paths = PATHS if p <= DENSE_MOST else MANY_STREAMS_PATHS
         found = fitted(
             method, values, labels, sensors, graphs, arl0=arl0, model=model, limit=limit,
-            paths=paths, seed=seed, progress=progress,
+            paths=paths, seed=seed, progress=progress, covariance=covariance, edges=edges,
         )  # fmt: skip
         monitor = cls(
             found.method,
@@ -154,11 +170,7 @@ class Monitor(Online):
     @property
     def falls_short(self) -> bool:
         """Whether false alarms come more than twice as often as asked for."""
-        held_out = self.facts.get("held_out")
-        return falls_short(self.limit) or (
-            held_out is not None
-            and falls_short(replace(self.limit, reached=RunLength(*held_out["reached"])))
-        )
+        return not_kept(self.limit, self.facts)
 
     def check(self, *recordings: "pd.DataFrame | npt.ArrayLike") -> RunLength:
         """Steps to a false alarm on rows of normal operation that it was not fitted on.
@@ -169,8 +181,7 @@ class Monitor(Online):
         Parameters
         ----------
         recordings : DataFrame or array, shape (n, p)
-            Rows of normal operation that follow each other, with the streams of the fit in its
-            order.
+            Consecutive rows of normal operation, with the streams of the fit in its order.
 
         Returns
         -------
@@ -254,30 +265,8 @@ class Monitor(Online):
         >>> print(monitor.summary().splitlines()[0])
         greedy: 8 streams, 3 read at a time, fitted on 700 rows
         """
-        lines = [
-            f"{self.name}: {len(self.names)} streams, {self.method.problem.m} read at a time"
-            + (f", fitted on {self.facts['rows']} rows" if "rows" in self.facts else ""),
-            f"steps to a false alarm: {self.limit.asked:.0f} asked,"
-            f" {_in_words(self.limit.reached, 'rows left out of the fit')}",
-        ]
-        if held_out := self.facts.get("held_out"):
-            several = held_out["recordings"] > 1
-            where = f"{held_out['rows']} rows held out"
-            where += f", of {held_out['recordings']} recordings" if several else ""
-            lines.append(f"held out: {_in_words(RunLength(*held_out['reached']), where)}")
-        if "covariance" in self.facts:
-            shrunk, memory = self.facts["shrinkage"], self.facts["memory"]
-            lines.append(
-                f"covariance: {self.facts['covariance'].replace('_', ' ')}"
-                + (f", shrunk by {shrunk:.0%}" if shrunk else "")
-                + (f"; memory of {memory} rows" if memory > 1 else "; rows have no memory")
-            )
-        lines += [f"{key}: {self.facts[key]}" for key in ("model", "limit") if key in self.facts]
-        wrong = self.facts.get("why", [])
-        if self.falls_short:
-            first = "DO NOT RELY ON IT: false alarms come more than twice as often as asked for"
-            return "\n".join([first, *wrong, *lines])
-        return "\n".join([*lines, *wrong])
+        about = f"{self.name}: {len(self.names)} streams, {self.method.problem.m} read at a time"
+        return "\n".join(in_words(about, self.limit, self.facts))
 
     def __repr__(self) -> str:
         return f"<Monitor {self.name}: {len(self.names)} streams, step {self.step}>"
@@ -292,9 +281,13 @@ class Monitor(Online):
         path : path
             The file appears whole or not at all.
         """
+        write_sealed(Path(path), "monitor", VERSION, *self._whole())
+
+    def _whole(self) -> tuple[dict[str, Any], Arrays]:
+        """What it is and what it has seen."""
         facts, arrays = self._made_of()
         seen, seen_arrays = self.snapshot()
-        write_sealed(Path(path), "monitor", VERSION, {**facts, "seen": seen}, arrays | seen_arrays)
+        return {**facts, "seen": seen}, arrays | seen_arrays
 
     def _made_of(self) -> tuple[dict[str, Any], Arrays]:
         """What does not change while it watches."""
@@ -302,7 +295,7 @@ class Monitor(Online):
         arrays: Arrays = {
             "mean": self.mean,
             "sd": self.sd,
-            "covariance": problem.covariance,
+            **_kept(problem.covariance),
             **{f"learned.{key}": array for key, array in self.method.learned().items()},
         }
         if problem.graphs is not None:
@@ -319,6 +312,8 @@ class Monitor(Online):
             "seed": self.seed,
             "facts": self.facts,
         }
+        if isinstance(problem.covariance, Structured):
+            facts["structure"] = problem.covariance.kind
         return facts, arrays
 
     @property
@@ -347,43 +342,58 @@ class Monitor(Online):
         CausalDQError
             If the file is damaged, of another version, or could never alarm.
         """
-        needed = ("mean", "sd", "covariance", "streams")
+        needed = ("mean", "sd", "streams")
         facts, arrays = read_sealed(Path(path), "monitor", VERSION, "fit it again", *needed)
         try:
-            problem = Problem(
-                arrays["covariance"],
-                facts["sensors"],
-                StatisticSettings.model_validate(facts["statistic"]),
-                arrays.get("graphs"),
-            )
-            if method is None:
-                made = saved_method(facts["method"]).rebuilt(
-                    problem, facts["options"], part(arrays, "learned")
-                )
-            else:
-                made = resolved(method, problem)
-            monitor = cls(
-                made,
-                name=facts["method"],
-                names=facts["names"],
-                mean=arrays["mean"],
-                sd=arrays["sd"],
-                limit=Limit(facts["limit"], facts["asked"], RunLength(*facts["reached"])),
-                options=facts["options"],
-                seed=facts["seed"],
-                facts=facts["facts"],
-            )
-            monitor.restore(facts["seen"], arrays)
-            monitor._warn()
+            monitor = cls._rebuilt(facts, arrays, method)
         except CausalDQError as error:
             raise type(error)(f"{path}: {error}".removeprefix(f"{path}: {path} ")) from None
         except (KeyError, TypeError, ValueError, ValidationError, np.linalg.LinAlgError) as error:
             reason = str(error).splitlines()[0]
             raise DataError(f"{path} is no monitor, or damaged ({reason}); fit it again") from None
+        monitor._warn()
+        return monitor
+
+    @classmethod
+    def _rebuilt(
+        cls, facts: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]], method: Any = None
+    ) -> Self:
+        """The monitor from what `save` keeps of it."""
+        problem = Problem(
+            _covariance(facts, arrays),
+            facts["sensors"],
+            StatisticSettings.model_validate(facts["statistic"]),
+            arrays.get("graphs"),
+        )
+        if method is None:
+            made = saved_method(facts["method"]).rebuilt(
+                problem, facts["options"], part(arrays, "learned")
+            )
+        else:
+            made = resolved(method, problem)
+        monitor = cls(
+            made,
+            name=facts["method"],
+            names=facts["names"],
+            mean=arrays["mean"],
+            sd=arrays["sd"],
+            limit=Limit(facts["limit"], facts["asked"], RunLength(*facts["reached"])),
+            options=facts["options"],
+            seed=facts["seed"],
+            facts=facts["facts"],
+        )
+        monitor.restore(facts["seen"], arrays)
         return monitor
 
 
-def _in_words(reached: RunLength, where: str) -> str:
-    value = "no false alarm at all" if reached.value is None else f"{reached.value:.0f} reached"
-    high = "no upper limit" if reached.high is None else f"{reached.high:.0f}"
-    return f"{value} on {where} (95% interval {reached.low:.0f} to {high})"
+def _kept(covariance: CovarianceLike) -> Arrays:
+    """The covariance in a file."""
+    if isinstance(covariance, Structured):
+        return {f"covariance.{name}": array for name, array in covariance.parts().items()}
+    return {"covariance": covariance}
+
+
+def _covariance(facts: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> CovarianceLike:
+    if "structure" in facts:
+        return KINDS[facts["structure"]](**part(arrays, "covariance"))
+    return arrays["covariance"]

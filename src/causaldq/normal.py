@@ -1,18 +1,21 @@
 """Rows of normal operation as a user gives them: checked, named, with the graphs they allow."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from causaldq.covariance import DENSE_MOST
+from causaldq.discovery.graph import is_acyclic
 from causaldq.discovery.settings import DiscoverySettings, UncertaintySettings
 from causaldq.errors import ConfigError, DataError
 from causaldq.methods.registry import named_method
-from causaldq.methods.resolve import MethodLike
+from causaldq.methods.resolve import MethodLike, name_of
+from causaldq.models.rows import Scale
 from causaldq.models.streams import Records, StreamModel
 from causaldq.seeds import generator
-from causaldq.types import Bools, Floats
+from causaldq.types import Bools, Floats, Ints
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -45,9 +48,9 @@ def table(
         labels = tuple(names or (f"x{i + 1}" for i in range(values.shape[1])))
     if values.ndim != 2 or values.shape[1] != len(labels):
         raise DataError(f"{len(labels)} names for rows of shape {values.shape}")
-    repeated = [name for name in labels if labels.count(name) > 1]
-    if repeated:
-        raise DataError(f"two streams are called {repeated[0]!r}; names must differ")
+    if len(set(labels)) < len(labels):
+        repeated = next(name for name in labels if labels.count(name) > 1)
+        raise DataError(f"two streams are called {repeated!r}; names must differ")
     gaps = ~np.isfinite(values)
     if gaps.any():
         row, column = np.argwhere(gaps)[0]
@@ -58,34 +61,65 @@ def table(
     return labels, values
 
 
+def edges_of(given: Any, names: tuple[str, ...]) -> Ints | None:
+    """Edges (e, 2) of a graph (p, p), or of pairs of streams by name or number."""
+    if given is None:
+        return None
+    p = len(names)
+    graph = np.asarray(given)
+    if graph.shape == (p, p) and graph.dtype.kind in "biuf":
+        return np.argwhere(graph)
+    if graph.ndim != 2 or graph.shape[1] != 2:
+        raise ConfigError(
+            f"the graph has shape {graph.shape}; give ({p}, {p}), or pairs of streams"
+        )
+    place: dict[Any, int] = {name: i for i, name in enumerate(names)}
+    if graph.dtype.kind in "iu":
+        place = {i: i for i in range(p)}
+    unknown = [end for end in graph.ravel().tolist() if end not in place]
+    if unknown:
+        raise ConfigError(f"the graph links {unknown[0]!r}, which is no stream")
+    return np.array([[place[end] for end in edge] for edge in graph.tolist()], dtype=np.int64)
+
+
+def wants_graph(method: MethodLike) -> bool:
+    """Whether a method weighs root causes."""
+    kind = named_method(method) if isinstance(method, str) else method
+    return getattr(kind, "graph", "none") != "none"
+
+
 def graphs_for(
     method: MethodLike,
-    given: npt.ArrayLike | None,
+    edges: Ints | None,
     names: tuple[str, ...],
-    scaled: Floats,
-    mean: Floats,
-    sd: Floats,
+    rows: Floats,
+    scale: Scale,
     seed: int,
 ) -> Bools | None:
     """(g, p, p) for a method that wants causal graphs; None for the others."""
     p = len(names)
-    if given is not None:
-        graph = np.asarray(given)
-        if graph.shape != (p, p):
-            raise ConfigError(f"the graph has shape {graph.shape}; give ({p}, {p})")
-        graph = graph.astype(bool)
-        if np.linalg.matrix_power(graph.astype(np.int64) > 0, p).any():
+    if p > DENSE_MOST:
+        if wants_graph(method):
+            raise ConfigError(
+                f"{name_of(method)} weighs a root cause in each of {p:,} streams by its effect on"
+                f" all others, which is out of reach above {DENSE_MOST:,}: give fewer streams, or"
+                " method='bayes_posterior'"
+            )
+        return None
+    if edges is not None:
+        graph = np.zeros((p, p), dtype=bool)
+        graph[edges[:, 0], edges[:, 1]] = True
+        if not is_acyclic(graph):
             raise ConfigError("the graph has a cycle; a cause cannot be its own effect")
         return graph[None]
-    kind = named_method(method) if isinstance(method, str) else method
-    if getattr(kind, "graph", "none") == "none":
+    if not wants_graph(method):
         return None
     from causaldq.discovery.uncertainty import possible_graphs
 
-    none = np.empty((0, p))
+    none, scaled = np.empty((0, p)), scale.apply(rows)
     model = StreamModel(
         names, scaled, np.atleast_2d(np.corrcoef(scaled, rowvar=False)), np.zeros((p, p)),
-        Records(mean, sd, none, none, none, 0),
+        Records(scale.mean, scale.sd, none, none, none, 0),
     )  # fmt: skip
     return possible_graphs(
         model, DiscoverySettings(), UncertaintySettings(), generator(seed, "graphs")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from causaldq.covariance import Structured, ridged
 from causaldq.discovery.effects import direct_effects
 from causaldq.errors import DataError
 from causaldq.files import canonical_json
@@ -83,8 +84,7 @@ class Online:
         self.facts = dict(facts or {})
         _check(self)
         problem = method.problem
-        ridge = problem.statistic.ridge * np.diag(np.diag(problem.covariance))
-        self._covariance = problem.covariance + ridge
+        self._covariance = ridged(problem.covariance, problem.statistic.ridge)
         self._known = frozenset(self.names)
         self._rng = generator(seed, name, "follow")
         self.step = 0
@@ -294,6 +294,8 @@ def _check(monitor: Online) -> None:
             f"stream {names[int(np.argmax(bad))]!r} has no finite mean and positive standard"
             " deviation"
         )
+    if isinstance(monitor.method.problem.covariance, Structured):
+        return  # positive definite by its form
     try:
         np.linalg.cholesky(monitor.method.problem.covariance + 1e-9 * np.eye(p))
     except np.linalg.LinAlgError:

@@ -188,16 +188,17 @@ def event_delays(
     which: Ints,
     start: Ints,
     change: Ints,
-    limit: float,
+    limit: float | Floats,
     rng: np.random.Generator,
 ) -> EventDelays:
     """Monitor n runs through recordings (r, steps, p) of faults.
 
     Run i watches recording `which[i]` from row `start[i]` on; the fault sets in at row
     `change[i]`. All runs advance together; those that have not begun yet, or have raised a
-    false alarm, begin anew.
+    false alarm, begin anew. There is one limit for all of them, or one for each.
     """
     n, steps = len(which), recordings.shape[1]
+    limits = np.broadcast_to(limit, n)
     false_alarms = np.zeros(n, dtype=np.int64)
     alarm_at = np.full(n, -1)
     running = np.arange(n)
@@ -207,7 +208,7 @@ def event_delays(
         if len(again):
             state = state.put(again, method.start(len(again), None, rng))
         state, _, value = step(method, state, recordings[which[running], t], rng)
-        over = (value > limit) & (t >= start[running])
+        over = (value > limits[running]) & (t >= start[running])
         early = over & (t < change[running])
         if early.any():
             false_alarms[running[early]] += 1

@@ -12,6 +12,7 @@ from typing import Annotated, Self
 import numpy as np
 from pydantic import Field
 
+from causaldq.covariance import CovarianceLike, blocks
 from causaldq.errors import ConfigError
 from causaldq.setting import Count, Positive, Settings
 from causaldq.types import Bools, Floats, Ints
@@ -236,7 +237,7 @@ def allowed(
 
 
 def set_aside(
-    covariance: Floats, streams: Ints, values: Floats, lean: Floats
+    covariance: CovarianceLike, streams: Ints, values: Floats, lean: Floats
 ) -> tuple[Bools, Floats]:
     """Readings that are not to be believed yet, (k,), and how far off each is, (k,).
 
@@ -248,7 +249,7 @@ def set_aside(
 
     Parameters
     ----------
-    covariance : array, shape (p, p)
+    covariance : array, shape (p, p), or structure
         In control.
     streams : array, shape (k,)
         Streams that were read.
@@ -261,7 +262,7 @@ def set_aside(
     left = np.arange(len(streams))
     while len(left):
         inside = streams[left]
-        precision = np.linalg.inv(covariance[inside[:, None], inside])
+        precision = np.linalg.inv(blocks(covariance, inside[None])[0])
         off[left] = precision @ values[left] / np.sqrt(np.diagonal(precision))
         furthest = left[np.argmax(np.abs(off[left]))]
         if abs(off[furthest]) <= SPIKE:

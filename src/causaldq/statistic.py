@@ -20,6 +20,14 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field
 
+from causaldq.covariance import (
+    DENSE_MOST,
+    CovarianceLike,
+    Structured,
+    blocks,
+    is_diagonal,
+    variance_of,
+)
 from causaldq.setting import Positive, Settings, Share
 from causaldq.types import Floats, Ints
 
@@ -45,13 +53,13 @@ class Evidence:
 
     J and K are kept for the q streams that some replication has read: elsewhere they are
     zero, and many a policy reads few streams. They are diagonals if streams are independent,
-    and empty, (n, 0), if nobody asks for them.
+    or too many, and empty, (n, 0), if nobody asks for them.
     """
 
     h: Floats
     """(n, p)"""
     known: Ints
-    """(q,), ascending: the streams of J and K; all of them if streams are independent."""
+    """(q,), ascending: the streams of J and K; all of them if those are diagonals."""
     j: Floats
     """(n, q, q) or (n, p)"""
     k: Floats
@@ -87,12 +95,19 @@ class LocalStatistic:
     """Updates evidence and reads statistics from it, batched over replications."""
 
     def __init__(
-        self, covariance: Floats, settings: StatisticSettings, *, with_mean: bool = True
+        self, covariance: CovarianceLike, settings: StatisticSettings, *, with_mean: bool = True
     ) -> None:
-        """Without the mean, the normalised form needs no J."""
+        """Without the mean, the normalised form needs no J.
+
+        J and K of very many correlated streams are out of reach: each stream keeps its own entry
+        of them, and its statistic is that of its own evidence, freed of the streams read with it.
+        """
+        if isinstance(covariance, Structured) and len(covariance) <= DENSE_MOST:
+            covariance = covariance.dense
         self.covariance = covariance
         self.settings = settings
-        self.independent = bool(np.all(covariance == np.diag(np.diag(covariance))))
+        self.uncorrelated = is_diagonal(covariance)
+        self.independent = self.uncorrelated or isinstance(covariance, Structured)
         self.keeps_j = with_mean or settings.form == "raw"
         self.keeps_k = settings.form == "normalised"
 
@@ -113,13 +128,16 @@ class LocalStatistic:
         n, p = evidence.h.shape
         # Places in arrays laid out flat: numpy adds there much faster than at rows and columns.
         place = np.arange(0, n * p, p)[:, None] + streams
-        if self.independent:
-            precision = 1.0 / np.diag(self.covariance)[streams]
+        if self.uncorrelated:
+            precision = 1.0 / variance_of(self.covariance)[streams]
             seen, matrix_place = precision * values, place
         else:
             precision = self._precision(streams)
             seen = (precision @ values[:, :, None])[:, :, 0]
-            evidence, matrix_place = _with_places(evidence, streams)
+            if self.independent:
+                precision, matrix_place = np.einsum("nii->ni", precision), place
+            else:
+                evidence, matrix_place = _with_places(evidence, streams)
         return Evidence(
             h=_faded(evidence.h, keep, place, seen),
             known=evidence.known,
@@ -133,7 +151,7 @@ class LocalStatistic:
         same = [first.setdefault(row.tobytes(), number) for number, row in enumerate(streams)]
         rows = list(first.values())
         sets = streams[rows]
-        precision = inverse_positive(self.covariance[sets[:, :, None], sets[:, None, :]])
+        precision = inverse_positive(blocks(self.covariance, sets))
         return precision if len(rows) == len(same) else precision[np.searchsorted(rows, same)]
 
     def mean(self, evidence: Evidence) -> Floats:

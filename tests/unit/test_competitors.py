@@ -1,5 +1,6 @@
 """Competitors that use the covariance or a modern index, against slow versions from their text."""
 
+from dataclasses import replace
 from itertools import product
 from math import exp, log, sqrt
 
@@ -9,6 +10,7 @@ from made import Recorder, a_covariance, a_problem, assert_largest, made, paths_
 from scipy.integrate import quad
 from scipy.stats import multivariate_normal, norm
 
+from causaldq.models.state_space import StateSpace
 from causaldq.run import statistics, step
 
 
@@ -306,3 +308,66 @@ def test_tssrp_cov_weighs_a_shift_of_one_stream_by_the_density_of_all_read() -> 
                         r[row][i] *= multivariate_normal(mean, block).pdf(x) / density
             logs = sorted(log(a + b) for a, b in zip(sums[1][row], sums[-1][row], strict=True))
             assert value[row] == pytest.approx(sum(logs[-m:]), rel=1e-6)
+
+
+# --- AUCRSS ----------------------------------------------------------------------------
+
+
+def test_aucrss_follows_its_definition_on_streams_with_memory() -> None:
+    """What was not expected comes from the joint normal law of all rows, not from a filter."""
+    p, m, n, steps, decay = 4, 2, 3, 14, 0.1
+    rng = np.random.default_rng(4)
+    a, block = np.array([0.9, 0.5, 0.0, 0.7]), a_covariance(p)
+    model = replace(
+        StateSpace.independent(0.3 * block, np.inf), a=a, q=block * (1 - np.outer(a, a))
+    )
+    problem = replace(a_problem(model.covariance, m), dynamics=model)
+    method = made("aucrss", problem, decay=decay)
+    ridge = method.problem.statistic.ridge
+    gap = np.subtract.outer(np.arange(steps), np.arange(steps))
+    memory = a ** np.abs(gap)[:, :, None]
+    # rows (s, i) and (t, j): the later of the two has lost what its own memory loses
+    law = np.where((gap > 0)[:, :, None, None], memory[..., :, None], memory[..., None, :]) * block
+    law[np.arange(steps), np.arange(steps)] += 0.3 * block
+    law = law.swapaxes(1, 2).reshape(steps * p, steps * p)
+    paths = model.simulate(n, steps, rng)
+    state = method.start(n, None, rng)
+    past: list[list[int]] = [[] for _ in range(n)]
+    h, j = np.zeros((n, p)), np.zeros((n, p, p))
+    for t in range(steps):
+        before = state
+        state, streams, value = step(method, state, paths[:, t], rng)
+        for row in range(n):
+            now, known = t * p + np.arange(p), past[row]
+            weights = np.linalg.solve(law[np.ix_(known, known)], law[np.ix_(known, now)])
+            expected = paths[row].reshape(-1)[known] @ weights
+            left = law[np.ix_(now, now)] - law[np.ix_(now, known)] @ weights
+            if t:
+                v = np.linalg.inv(j[row] + ridge * np.eye(p))
+                gamma = 2 * log((1 - (1 - decay) ** t) / decay**2)
+                bound = np.abs(v @ h[row]) + np.sqrt(gamma * np.diag(v))
+                assert_largest((bound**2 / np.diag(left)).tolist(), streams[row])
+            np.testing.assert_allclose(
+                np.diagonal(before.covariance[row]) + np.diag(model.r), np.diag(left)
+            )
+            read = streams[row].tolist()
+            precision = np.linalg.inv(left[np.ix_(read, read)])
+            h[row] *= 1 - decay
+            j[row] *= 1 - decay
+            h[row, read] += precision @ (paths[row, t] - expected)[read]
+            j[row][np.ix_(read, read)] += precision
+            ratio = h[row] @ np.linalg.solve(j[row] + ridge * np.eye(p), h[row])
+            assert value[row] == pytest.approx(ratio, rel=1e-6)
+            past[row] += (t * p + streams[row]).tolist()
+
+
+def test_aucrss_is_cmab_on_rows_without_memory() -> None:
+    p, m, n, steps = 6, 3, 4, 30
+    covariance = np.array(correlation_of(a_covariance(p)))
+    np.fill_diagonal(covariance, 1.0)  # whatever rounding did, so that ties are ties
+    paths = paths_of(covariance, n, steps, 2)
+    found = [
+        statistics(made(name, a_problem(covariance, m)), paths, None, np.random.default_rng(1))
+        for name in ("aucrss", "cmab")
+    ]
+    np.testing.assert_allclose(*found, rtol=1e-6)

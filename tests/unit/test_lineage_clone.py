@@ -31,7 +31,7 @@ from causaldq.pipeline.lineage.small_files import (
     write_small_files,
 )
 from causaldq.pipeline.lineage.trace import trace
-from causaldq.pipeline.lineage.verify import lines
+from causaldq.pipeline.lineage.verdict_text import lines
 from causaldq.pipeline.report.codes import cell_code, cell_of
 
 SMALL = PLACE.format(profile="ci")

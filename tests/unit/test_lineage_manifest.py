@@ -32,7 +32,7 @@ from causaldq.pipeline.lineage.manifest import (
 from causaldq.pipeline.lineage.provenance import provenance, run_provenance
 from causaldq.pipeline.lineage.records import RecordStore, write_record
 from causaldq.pipeline.lineage.snakemake_metadata import SnakemakeMetadata, reconcile
-from causaldq.pipeline.lineage.verify import lines
+from causaldq.pipeline.lineage.verdict_text import lines
 from causaldq.pipeline.report.tidy import short_hash
 
 MANIFEST, SIGNATURE = "results/ci/manifest.json", "results/ci/manifest.json.sig"

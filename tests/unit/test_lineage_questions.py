@@ -46,8 +46,9 @@ from causaldq.pipeline.lineage.records import (
     write_record,
 )
 from causaldq.pipeline.lineage.trace import as_data, trace
-from causaldq.pipeline.lineage.verify import MANY, Finding, Verdict, prune
-from causaldq.pipeline.lineage.verify import lines as verdict_lines
+from causaldq.pipeline.lineage.verdict_text import MANY
+from causaldq.pipeline.lineage.verdict_text import lines as verdict_lines
+from causaldq.pipeline.lineage.verify import Finding, Verdict, prune
 
 FEW = [RUN.format("few.greedy"), RUN.format("few.random")]
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from causaldq.pipeline.report.notebook import run_notebook
+from causaldq.pipeline.report.notebook import link_numbers, run_notebook
 
 PARAMETERS = "results = 'nowhere'"
 TABLES = """
@@ -55,3 +55,26 @@ def test_a_page_made_twice_has_the_same_bytes(notebook: Path, tmp_path: Path) ->
     assert f"#{tables[0]}_row1_col0" in pages[0]
     assert f'id="{tables[0]}_row1_col0"' in pages[0]
     assert "The text T_0a1b2 is" in pages[0]
+
+
+def test_numbers_of_a_tagged_cell_lead_to_the_card_of_its_result() -> None:
+    html = '<td id="T_1_row0_col0" class="data">1.25 (1.1, 1.4)</td><td>greedy</td><td>-0.5</td>'
+    text = "| method | share |\n| --- | --- |\n| Causal DQ | 0.71 |\n| p10 | 3 of 5 |\n12 in words"
+    outputs = [{"data": {"text/html": html}}, {"data": {"text/markdown": text}}]
+    made = nbformat.from_dict(
+        {
+            "cells": [
+                {"metadata": {"result": "overall.csv"}, "outputs": outputs},
+                {"metadata": {}, "outputs": [{"data": {"text/html": html}}]},
+            ]
+        }
+    )
+    link_numbers(made)
+    to = "../cards.html#file/overall.csv"
+    first, second = (output["data"] for output in made.cells[0].outputs)
+    assert first["text/html"].count(f'<a href="{to}">') == 2
+    assert f'<a href="{to}">1.25 (1.1, 1.4)</a></td>' in first["text/html"]
+    assert second["text/markdown"].count(f"]({to})") == 2
+    assert f"| [3 of 5]({to}) |" in second["text/markdown"]
+    assert second["text/markdown"].endswith("\n12 in words")
+    assert made.cells[1].outputs[0]["data"]["text/html"] == html

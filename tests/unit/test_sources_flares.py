@@ -10,18 +10,20 @@ import pandas as pd
 import pytest
 
 from causaldq.errors import DataError
+from causaldq.pipeline.sources.fetch import Delivered
+from causaldq.pipeline.sources.flare_tables import fill_gaps, parameters_of, window_values
 from causaldq.pipeline.sources.flares import (
     SWAN_PARAMETERS,
-    fill_gaps,
+    _more_quiet,
     index_swan,
-    parameters_of,
+    quiet_bigdata,
     read_bigdata,
     read_swan,
     swan_name,
-    window_values,
 )
 from causaldq.pipeline.sources.surrogate import (
     FlareMoments,
+    draw_offsets,
     draw_windows,
     estimate_from_swan,
     estimate_moments,
@@ -311,7 +313,7 @@ def moments() -> FlareMoments:
 def test_the_kept_numbers_are_moments_and_no_windows(moments: FlareMoments) -> None:
     assert tuple(moments.parameters) == SWAN_PARAMETERS
     assert {label: part.windows for label, part in moments.classes.items()} == {"Q": 2, "B": 3}
-    assert MOMENTS.stat().st_size < 10_000
+    assert MOMENTS.stat().st_size < 12_000
 
 
 @needs_windows
@@ -412,3 +414,42 @@ def test_moments_and_windows_that_are_not_there(moments: FlareMoments) -> None:
         estimate_moments(small_table(X=[1, 2, 3, 4, 5, 6]), ("M",), "")
     with pytest.raises(DataError, match="X does not vary"):
         estimate_moments(small_table(X=[1, 1, 1, 4, 5, 6]), ("Q",), "")
+
+
+def test_windows_of_other_regions_have_offsets_of_their_own(moments: FlareMoments) -> None:
+    assert moments.between is not None
+    rng = np.random.default_rng(2)
+    offsets = draw_offsets(moments, 4000, 0.5, rng)[:, 0]
+    assert offsets.std(axis=0) == pytest.approx(0.5 * np.array(moments.between.sd), rel=0.06)
+    # Without them, windows are the same bytes as ever.
+    alike = surrogate_table(moments, {"Q": 2, "B": 1}, np.random.default_rng(3))
+    again = surrogate_table(moments, {"Q": 2, "B": 1}, np.random.default_rng(3), 0.0)
+    assert alike.equals(again)
+    with pytest.raises(DataError, match="make the file again"):
+        draw_offsets(moments.model_copy(update={"between": None}), 1, 1.0, rng)
+
+
+@needs_windows
+def test_active_regions_differ_by_what_their_windows_say(moments: FlareMoments) -> None:
+    table = fill_gaps(read_swan(SHARED)).table
+    flares = table[table["label"] != "Q"].assign(region=lambda t: t["window"].str[:4])
+    means = flares.groupby(["label", "region"])["USFLUX"].mean()
+    squares = sum(((part - part.mean()) ** 2).sum() for _, part in means.groupby("label"))
+    assert moments.between is not None
+    assert moments.between.regions == len(means) == 8
+    place = moments.parameters.index("USFLUX")
+    assert moments.between.sd[place] == pytest.approx(np.sqrt(squares / 5), rel=1e-4)
+
+
+def test_more_quiet_windows_set_the_scale(cup: Path) -> None:
+    with cup.open("a") as handle:
+        for name in ("5", "6", "7"):
+            label = "C" if name == "6" else "Q"
+            handle.write(json.dumps({name: entry(label, {"EPSX": [1, 2, 3]})}) + "\n")
+    assert list(quiet_bigdata(cup)) == ["80", "5", "7"]
+    found = Delivered("flares_bigdata", "", {cup.name: cup})
+    assert _more_quiet(found, 99, ["80"]) == ["5", "7"]
+    assert _more_quiet(found, 1, ["80"]) == ["5"]
+    assert _more_quiet(found, 0, []) == []
+    surrogate = Delivered("flares_surrogate", "", {})
+    assert _more_quiet(surrogate, 2, ["surrogate_Q_1"]) == ["surrogate_Q_2", "surrogate_Q_3"]

@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -21,6 +22,7 @@ import pytest
 import responses
 import yaml
 from clones import (
+    BIN,
     ROOT,
     call,
     commit,
@@ -46,7 +48,6 @@ GATHER += ["metrics"]
 """Rules that are given all settings: a change of any runs them, and what shows their results."""
 SHOW = ["tables", "figures", "pictures", "document", "notebook", "front_page", "report"]
 SHOW += ["cards"]
-MAY_BE_EMPTY = ["fetched", "policies", "crossed"]
 STAGES = ["data", "graphs", "networks", "delays", "report"]
 
 
@@ -104,7 +105,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
     settings["report"]["showcase"] = None
     settings["theory"] = settings["cross"] = None
     place.write_text(yaml.safe_dump(settings, sort_keys=False))
-    edit(folder, "dvc.yaml", "profile: quick", "profile: ci")
+    edit(folder, "params.yaml", "profile: quick", "profile: ci")
     commit(folder, "a part of the test profile")
     snakemake(folder, "-j2", *CI)
     return folder
@@ -120,9 +121,7 @@ def copy_of_small(small: Path, tmp_path: Path) -> Path:
 def origin(small: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A repository whose results are committed, and whose artifacts are in a folder remote."""
     folder = copy(small, tmp_path_factory.mktemp("origin") / "clone")
-    for place in ("data/raw", *(f"artifacts/ci/{name}" for name in MAY_BE_EMPTY)):
-        (folder / place).mkdir(parents=True, exist_ok=True)
-    call(folder, "dvc", "commit", "--force")
+    call(folder, "make", "publish", "--assume-old=environment", f"BIN={BIN}", "CONFIG=ci")
     commit(folder, "results", "results/ci")
     call(folder, "dvc", "push")
     return folder
@@ -260,6 +259,25 @@ def test_a_clone_without_artifacts_is_verified_down_to_the_runs(
     assert "recomputed from its runs: the same" in told
     assert "Verified down to the runs: " in told
     assert "`replay` makes them again in about" in told
+
+
+def test_the_auditors_walk_by_commands(origin: Path, tmp_path: Path) -> None:
+    """As the documentation has it, with the test profile in the place of the paper's."""
+    folder = tmp_path / "clone"
+    call(tmp_path, "git", "clone", "-q", str(origin), str(folder))
+    page = (ROOT / "docs/audit.md").read_text()
+    for old, new in {"paper:": "ci:", "results/paper": "results/ci", "_p50": "_p10"}.items():
+        page = page.replace(old, new)
+    commands = [
+        shlex.split(words) for words in re.findall(r"^\$ python -m causaldq (.*)$", page, re.M)
+    ]
+    assert [words[0] for words in commands] == ["trace", "verify", "replay"]
+    told = {words[0]: causaldq(folder, *words).stdout for words in commands}
+    assert "recomputed from its runs: the same" in told["trace"]
+    assert "starts here: made from its settings and seed alone" in told["trace"]
+    assert "ci: not here: " in told["verify"]
+    assert ": as in commit " in told["verify"]
+    assert told["replay"].endswith("Replayed: everything is the same.\n")
 
 
 # --- dvc repro -------------------------------------------------------------------------

@@ -1,7 +1,9 @@
 """Every page of a finished run, opened in a browser that has no network."""
 
+import hashlib
 import json
 import re
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -9,7 +11,8 @@ from urllib.parse import unquote, urlsplit
 
 import pandas as pd
 import pytest
-from browser import CHROMIUM, Browser, Page, chromium
+import yaml
+from browser import CHROMIUM, Browser, BrowserError, Page, chromium
 
 pytestmark = [
     pytest.mark.workflow,
@@ -164,7 +167,7 @@ def cards_of(page: Page, numbers: list[dict[str, str]]) -> Iterator[str]:
     """What is wrong with the cards that numbers lead to."""
     for number in numbers:
         card = page.evaluate(CARD % json.dumps(number["to"]))
-        if card["printed"] != number["text"]:
+        if number["text"] and card["printed"] != number["text"]:
             yield f"{number['to']}: {number['text']} is {card['printed']} on its card"
         if card["printed"] != card["recomputed"]:
             yield f"{number['to']}: {card['printed']} printed, {card['recomputed']} recomputed"
@@ -172,7 +175,7 @@ def cards_of(page: Page, numbers: list[dict[str, str]]) -> Iterator[str]:
             yield f"{number['to']}: its card does not say where it comes from"
 
 
-def test_every_number_of_the_overview_and_of_tables_has_a_card_that_says_the_same(
+def test_every_number_of_pages_and_tables_has_a_card_that_says_the_same(
     finished: Path, browser: Browser
 ) -> None:
     results = (finished / "results/ci").resolve()
@@ -183,9 +186,21 @@ def test_every_number_of_the_overview_and_of_tables_has_a_card_that_says_the_sam
     # Each delay, a run length for each method and protocol, and what is said of claims.
     assert len(numbers) >= len(shown) + len(shown) // shown["delta"].nunique() + 2
     assert overview.evaluate(UNLINKED) == []
-    for name in ("detection", "claims"):
-        numbers += browser.open(results / f"notebooks/{name}.html").evaluate(NUMBERS)
+    pages = [p for p in sorted((results / "notebooks").glob("*.html")) if p.stem != "audit"]
+    assert len(pages) == 8
+    whole: set[str] = set()
+    for place in pages:
+        opened = browser.open(place)
+        assert opened.evaluate(UNLINKED) == [], place.name
+        for number in opened.evaluate(NUMBERS):
+            if number["to"].startswith("file/"):
+                whole.add(number["to"])
+            else:
+                numbers.append(number)
     page = browser.open(results / "cards.html")
+    # Numbers that are not of single cells lead to the result that holds them.
+    assert {"file/overall.csv", "file/training.csv", "file/propagation.csv"} <= whole
+    assert list(cards_of(page, [{"text": "", "to": code} for code in sorted(whole)])) == []
     for table in ("noise_free_p10", "tep_m5", "train_test"):
         page.evaluate(f"location.hash = {json.dumps(f'ci:{table}')}")
         page.evaluate("new Promise((done) => setTimeout(done, 200))")
@@ -216,6 +231,46 @@ def test_a_card_of_another_number_is_found(
     assert fault.endswith("printed, 999.9 recomputed")
     other = [{"text": "12345.6", "to": code}]
     assert len(list(cards_of(page, other))) == 2
+
+
+RAW_FILES = """[...document.querySelectorAll('main table tr')]
+  .map((row) => [...row.cells].map((cell) => cell.textContent))
+  .filter(([name]) => name.startsWith('data/raw/'))"""
+"""Files as they were fetched, with their hashes, on the card that is open."""
+
+
+def until(page: Page, expression: str) -> Any:
+    """The value of an expression, once it has one; a click may lead to another page."""
+    for _ in range(18_000):
+        try:
+            if found := page.evaluate(expression):
+                return found
+        except BrowserError:
+            pass
+        time.sleep(0.1)
+    pytest.fail(f"it never came true: {expression}")
+
+
+def test_the_auditors_walk_by_clicks_ends_at_the_bytes_that_were_fetched(
+    finished: Path, browser: Browser
+) -> None:
+    """Overview, a number, its card; all tables, one of recorded data, a number, its raw files."""
+    page = browser.open((finished / "results/ci/overview.html").resolve())
+    page.evaluate("document.querySelector('a[href*=\"cards.html#\"]').click()")
+    assert until(page, "document.getElementById('printed')?.textContent")
+    page.evaluate("document.querySelector('a[href=\"#\"]').click()")
+    until(page, "document.querySelector('ul.columns a[href=\"#tep_m5\"]') !== null")
+    page.evaluate("document.querySelector('ul.columns a[href=\"#tep_m5\"]').click()")
+    until(page, "document.querySelector('table.cells a') !== null")
+    page.evaluate("document.querySelector('table.cells a').click()")
+    listed = dict(until(page, RAW_FILES))
+    catalogue = yaml.safe_load((finished / "data/sources.yaml").read_text())["tep_classic"]
+    assert "data/raw/tep_classic/d00.dat" in listed
+    for name, shown in listed.items():
+        path = finished / name
+        assert shown == hashlib.sha256(path.read_bytes()).hexdigest()
+        if path.name in catalogue["files"]:
+            assert catalogue["files"][path.name]["hash"] == f"sha256:{shown}"
 
 
 @pytest.mark.parametrize(

@@ -129,3 +129,40 @@ rule showcase:
         **SHOWCASE.params,
     shell:
         SHOWCASE.shell
+
+
+FAULTS = job("faults")
+
+
+rule faults:
+    input:
+        unpack(FAULTS.inputs),
+    output:
+        **FAULTS.outputs,
+    log:
+        FAULTS.log,
+    wildcard_constraints:
+        scenario=names(PLAN.with_fault_table()),
+    # Long: early, so that nobody waits for it in the end.
+    priority: 10
+    params:
+        **FAULTS.params,
+    shell:
+        FAULTS.shell
+
+
+FLARE_SCALE = job("flare_scale")
+
+if SETTINGS.flare_scale is not None:
+
+    rule flare_scale:
+        input:
+            unpack(FLARE_SCALE.inputs),
+        output:
+            **FLARE_SCALE.outputs,
+        log:
+            FLARE_SCALE.log,
+        params:
+            **FLARE_SCALE.params,
+        shell:
+            FLARE_SCALE.shell

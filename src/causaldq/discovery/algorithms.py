@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from causaldq.covariance import DENSE_MOST
 from causaldq.discovery.graph import Graph, is_acyclic
 from causaldq.discovery.pc import pc
 from causaldq.discovery.settings import DiscoverySettings
@@ -39,6 +40,12 @@ def discover(model: StreamModel, settings: DiscoverySettings) -> Graph:
 def check(rows: Floats, names: tuple[str, ...]) -> None:
     """Refuse rows on which independence tests have no meaning, naming the streams."""
     n, p = rows.shape
+    if p > DENSE_MOST:
+        raise DiscoveryError(
+            f"a causal graph of {p:,} streams is out of reach of this algorithm (at most"
+            f" {DENSE_MOST:,}): `causaldq.discovery.screening.screened_edges` finds which streams"
+            " are linked, or give the graph (pipes, flowsheet) as an edge list"
+        )
     if n <= p + 3:
         raise DiscoveryError(
             f"{n} in-control rows are too few for {p} streams ({', '.join(names[:5])}, …);"

@@ -9,28 +9,35 @@ a prior weight pi_f, the weights sum to one, and the alarm statistic is
 R_f the likelihood ratio of the family summed over all times at which the change may have come.
 The evidence decides which family the alarm comes from.
 
-Own sizes and one size: the change came to all shifted streams at one of a few candidate times,
-and each stream shifted with probability q, by a normal amount of variance v. With the sums S_i
-and N_i since then, and their likelihood ratio LR_iv, as in `bayes_posterior`,
+Three families have the change come to all shifted streams at one of a few candidate times, each
+stream shifted with probability q. With the sums S_i and N_i since then, as in `bayes_posterior`,
+a shift of about d, normal with mean d and variance v = (spread d)^2, has the likelihood ratio
 
-    own sizes   prod_i (1 - q + q mean_v LR_iv)             q = m/p, but at most one half
-    one size    mean over v and q of prod_i (1 - q + q LR_iv)
+    LR_i(d) = (1 + N_i v)^-1/2 exp((S_i^2 v + 2 S_i d - N_i d^2) / (2 (1 + N_i v))),
+
+and with LR_i(±d) the mean of LR_i(d) and LR_i(-d),
+
+    own sizes       prod_i (1 - q + q mean_d LR_i(±d))        q = m/p, but at most one half
+    one size        mean over d and q of prod_i (1 - q + q LR_i(±d))
+    one direction   mean over d, -d and q of prod_i (1 - q + q LR_i(d)).
 
 Where many streams shift by amounts that are alike, they tell the size together, and one size is
-the earlier.
+the earlier. Root causes: one stream shifted, and others with it as the correlations or, if the
+problem has graphs, its causal effects say: `causal_sr`.
 
-Root causes: one stream shifted, and others with it as the correlations or, if the problem has
-graphs, its causal effects say: `causal_sr`.
+A candidate time begins with 1. Where two become one their parts of the sum are added, and the
+likelier time is kept: in control the sum is n on average after n steps if streams are independent,
+whatever is read.
 
 Sensors: the set that is expected to tell most, `most_informative`. Each kind of hypothesis has
-its own weights for where to look: streams by how far they are believed to be off, as in
-`bayes_posterior`, and root causes as in `causal_sr`. Scaled to a sum of one, they are mixed in
-proportion to the evidence 1 + R for each kind, in which root causes are given a head start: their
-weights do well where many streams shift, too, while weights that expect many lose where there is
-one cause.
+its own weights for where to look: streams by the probability that they shifted, root causes by
+1 + R. Sizes do not count: a large shift shows itself soon, wherever one looks. Scaled to a sum of
+one, the weights are mixed in proportion to the evidence 1 + R for each kind, in which root causes
+are given a head start: their weights do well where many streams shift, too, while weights that
+expect many lose where there is one cause.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar
 
 import numpy as np
@@ -39,9 +46,9 @@ from pydantic import Field
 from causaldq.methods.base import Method, Problem, State, Truth
 from causaldq.methods.causal_sr import CausalSr, CausalSrSettings, CausalSrState
 from causaldq.methods.causal_sr_no_graph import CausalSrNoGraph
-from causaldq.methods.change_times import ChangeTimes
+from causaldq.methods.change_times import ChangeTimes, log_sum
 from causaldq.methods.information import TIE, most_informative
-from causaldq.setting import Count, Positive, Settings, Share
+from causaldq.setting import Count, NotNegative, Positive, Settings, Share
 from causaldq.statistic import inverse_positive
 from causaldq.types import Floats, Ints
 
@@ -54,10 +61,16 @@ class AnyShiftSettings(Settings):
 
     own_sizes: Annotated[Positive, Field(description="prior weight: each its own size")] = 1.0
     one_size: Annotated[Positive, Field(description="prior weight: one size for all")] = 1.0
+    one_direction: Annotated[
+        Positive, Field(description="prior weight: one size and one direction for all")
+    ] = 1.0
     root_causes: Annotated[Positive, Field(description="prior weight: one root cause")] = 1.0
-    variances: Annotated[
-        list[Positive], Field(min_length=1, description="of shifts, in stream deviations squared")
-    ] = [0.03, 0.2, 1.5]
+    sizes: Annotated[
+        list[Positive], Field(min_length=1, description="of shifts, in stream deviations")
+    ] = [0.4, 0.9, 2.0]
+    spread: Annotated[
+        NotNegative, Field(description="deviation of a shift from these sizes, as a part of them")
+    ] = 0.5
     shares: Annotated[
         list[Share], Field(min_length=1, description="of streams that shift by one size")
     ] = [0.05, 0.2, 0.5]
@@ -69,30 +82,28 @@ class AnyShiftSettings(Settings):
     ] = [0.5, 1.0, 2.0]
     head_start: Annotated[
         Positive, Field(description="factor of the weight of root causes in choosing sensors")
-    ] = 7.5
+    ] = 20.0
     levels: Annotated[
         Count, Field(description="change times 2, 4, ... 2^levels steps apart are kept")
     ] = 7
-    kept: Annotated[Count, Field(description="latest change times kept of each level")] = 2
+    kept: Annotated[int, Field(ge=2, description="latest change times kept of each level")] = 2
 
 
 @dataclass(frozen=True)
 class AnyShiftState(State):
-    """Evidence for c candidate times, in 1 + v forms: own sizes, and one size of each variance."""
+    """Evidence for c candidate times."""
 
     time: Ints
     """Steps so far, (n,)."""
+    began: Ints
+    """The candidates' times, (n, c); -1 before they begin."""
     score: Floats
     """S, (n, c, p)."""
     information: Floats
     """N, (n, c, p)."""
-    ratio: Floats
-    """Likelihood ratios, (n, 1 + v, c, p): their mean over the variances, then one for each."""
-    size: Floats
-    """Size that a stream's shift is expected to have, if there is one, (n, 1 + v, c, p)."""
     total: Floats
-    """Log likelihood ratio of each form with each of its shares, (n, f, c); minus infinity before
-    the candidate begins."""
+    """Log of each candidate's part of the sum in each of f families, (n, f, c); minus infinity
+    before it begins."""
     causes: CausalSrState
     """Evidence for root causes."""
 
@@ -124,33 +135,30 @@ class AnyShift(Method[AnyShiftState]):
         self.causes: CausalSr = kind(problem, CausalSrSettings(deltas=chosen.deltas))
         self.covariance: Floats = self.causes.covariance
         self.deviations: Floats = np.sqrt(np.diag(problem.covariance))
-        self.variances: Floats = np.array(chosen.variances)
         self.times = ChangeTimes(chosen.levels, chosen.kept)
-        weights = np.array([chosen.own_sizes, chosen.one_size, chosen.root_causes])
-        own, one, cause = weights / weights.sum()
-        v, q = len(chosen.variances), len(chosen.shares)
+        d, q = len(chosen.sizes), len(chosen.shares)
         share = min(chosen.most_shifted, problem.m / problem.p)
-        self.forms: Ints = np.repeat(np.arange(1 + v), [1, *[q] * v])
-        self.shares: Floats = np.array([share, *chosen.shares * v])
-        self.log_prior: Floats = np.log([own, *[one / (v * q)] * (v * q)])
-        """(f,) each: own sizes; then every variance with every share."""
+        self.forms: Ints = np.repeat(np.arange(1 + 3 * d), [1, *[q] * (3 * d)])
+        self.shares: Floats = np.array([share, *chosen.shares * (3 * d)])
+        weights = [chosen.own_sizes, chosen.one_size, chosen.one_direction, chosen.root_causes]
+        own, one, direction, cause = np.array(weights) / sum(weights)
+        alike = np.repeat([one / (d * q), direction / (2 * d * q)], [d * q, 2 * d * q])
+        self.log_prior: Floats = np.log([own, *alike])
+        """(f,) each: own sizes; then one size, up, and down, every size with every share."""
         self.odds: Floats = (1.0 - self.shares) / self.shares
         self.log_prior_cause = float(np.log(cause))
-        _, size = self._belief(np.zeros((1, 1, 1)), np.zeros((1, 1, 1)))
-        self.size_unread: Floats = size[0, :, 0, 0]
         self.signatures: Floats = np.concatenate(
             [np.diag(self.deviations), self.causes.hypotheses.signatures]
         )
         """(p + h, p), of streams alone and of root causes, when they move by one deviation."""
 
     def start(self, n: int, truth: Truth | None, rng: np.random.Generator) -> AnyShiftState:
-        c, p, forms = self.times.count, self.problem.p, len(self.size_unread)
+        c, p = self.times.count, self.problem.p
         return AnyShiftState(
             time=np.zeros(n, dtype=np.int64),
+            began=np.full((n, c), -1),
             score=np.zeros((n, c, p)),
             information=np.zeros((n, c, p)),
-            ratio=np.ones((n, forms, c, p)),
-            size=np.tile(self.size_unread[:, None, None], (n, 1, c, p)),
             total=np.full((n, len(self.forms), c), -np.inf),
             causes=self.causes.start(n, truth, rng),
         )
@@ -162,81 +170,86 @@ class AnyShift(Method[AnyShiftState]):
 
     def sensor_weights(self, state: AnyShiftState) -> Floats:
         """Weights (n, p + h) of streams alone, and of root causes; they sum to about one."""
-        log_streams, streams = self._expected_worth(state)
-        log_causes = np.logaddexp(0.0, self.causes.statistic(state.causes)) + self.log_prior_cause
-        lead = log_causes + np.log(self.settings.head_start) - log_streams
-        share = (0.5 + 0.5 * np.tanh(lead / 2))[:, None]
-        streams *= (1.0 - share) / streams.sum(axis=1, keepdims=True)
-        weights = np.hstack([streams, share * self.causes.sensor_weights(state.causes)])
+        shifted, lead = self._belief(state)
+        share = _logistic(lead + np.log(self.settings.head_start))
+        shifted *= (1.0 - share) / shifted.sum(axis=1, keepdims=True)
+        causes = self.causes.sensor_weights(state.causes, power=0.0)
+        weights = np.hstack([shifted, share * causes])
         weights[weights < self.causes.settings.prune] = 0.0
         return weights
 
-    def _expected_worth(self, state: AnyShiftState) -> tuple[Floats, Floats]:
-        """log sum pi (1 + R) over own sizes and one size, (n,), and what streams are worth, (n, p).
+    def _belief(self, state: AnyShiftState) -> tuple[Floats, Floats]:
+        """Probability that each stream has shifted if there is no root cause, (n, p), and the log
+        odds of a root cause, (n, 1).
 
-        A stream is worth its probability of a shift times its expected size.
+        A change at this step, of which nothing has been read, is one of the possibilities.
         """
-        log_weights = state.total + self.log_prior[:, None] + self.times.log_span
+        log_weights = state.total + self.log_prior[:, None]
         largest = np.maximum(log_weights.max(axis=(1, 2)), 0.0)
         weights = np.exp(log_weights - largest[:, None, None])
-        # A change at this step, of which nothing has been read, is possible, too.
         just_now = np.exp(self.log_prior - largest[:, None])
-        worth: Floats = (just_now @ (self.shares * self.size_unread[self.forms]))[:, None]
-        for form in range(state.ratio.shape[1]):
-            ratio = state.ratio[:, form]
-            shifted = np.zeros_like(ratio)
-            for number in np.flatnonzero(self.forms == form):
-                shifted += weights[:, number, :, None] / (ratio + self.odds[number])
-            shifted *= ratio
-            shifted *= state.size[:, form]
-            worth = worth + shifted.sum(axis=1)
-        return largest + np.log(weights.sum(axis=(1, 2)) + just_now.sum(axis=1)), worth
+        ratios = self._ratios(state.score, state.information)
+        shifted: Floats = np.repeat((just_now @ self.shares)[:, None], self.problem.p, axis=1)
+        for number, (form, odds) in enumerate(zip(self.forms, self.odds, strict=True)):
+            ratio = ratios[form]
+            shifted += np.einsum("nc,ncp->np", weights[:, number], ratio / (ratio + odds))
+        total = weights.sum(axis=(1, 2)) + just_now.sum(axis=1)
+        log_causes = np.logaddexp(0.0, self.causes.statistic(state.causes)) + self.log_prior_cause
+        lead = log_causes - largest - np.log(total)
+        return shifted / total[:, None], lead[:, None]
 
     def observe(
         self, state: AnyShiftState, streams: Ints, values: Floats, rng: np.random.Generator
     ) -> AnyShiftState:
-        n, forms, c, p = state.ratio.shape
-        rows = np.arange(n)
-        score, information, ratio, size, total = (
-            part.copy()
-            for part in (state.score, state.information, state.ratio, state.size, state.total)
-        )
-        begins = self.times.begins(state.time)
-        score[rows, begins] = information[rows, begins] = 0.0
-        ratio[rows, :, begins] = 1.0
-        size[rows, :, begins] = self.size_unread[:, None]
-        total[rows, :, begins] = 0.0
-
+        n, c, p = state.score.shape
+        state = self._begun(state)
         precision = inverse_positive(self.covariance[streams[:, :, None], streams[:, None, :]])
         deviations = self.deviations[streams]
         seen = deviations * (precision @ values[:, :, None])[:, :, 0]
         known = deviations**2 * np.diagonal(precision, axis1=1, axis2=2)
-        # Places in arrays laid out flat: numpy reads and writes faster there than at four indices.
+        # Places in arrays laid out flat: numpy reads and writes faster there than at three indices.
         place = np.arange(0, n * c * p, p).reshape(n, c, 1) + streams[:, None, :]
-        read_score = score.take(place) + seen[:, None, :]
-        read_information = information.take(place) + known[:, None, :]
-        score.reshape(-1)[place] = read_score
-        information.reshape(-1)[place] = read_information
-        place = np.arange(0, n * forms * c * p, p).reshape(n, forms, c, 1)
-        place = place + streams[:, None, None, :]
-        before = ratio.take(place)
-        after, read_size = self._belief(read_score, read_information)
-        ratio.reshape(-1)[place] = after
-        size.reshape(-1)[place] = read_size
+        score, information = state.score.take(place), state.information.take(place)
+        before = self._ratios(score, information)
+        score += seen[:, None]
+        information += known[:, None]
+        after = self._ratios(score, information)
+        state.score.reshape(-1)[place] = score
+        state.information.reshape(-1)[place] = information
         for number, (form, odds) in enumerate(zip(self.forms, self.odds, strict=True)):
             # log(1 - q + q LR), less what it was.
-            gained = np.log((after[:, form] + odds) / (before[:, form] + odds))
-            total[:, number] += gained.sum(axis=2)
+            gained = np.log((after[form] + odds) / (before[form] + odds))
+            state.total[:, number] += gained.sum(axis=2)
         causes = self.causes.observe(state.causes, streams, values, rng)
-        return AnyShiftState(state.time + 1, score, information, ratio, size, total, causes)
+        return replace(state, time=state.time + 1, causes=causes)
+
+    def _begun(self, state: AnyShiftState) -> AnyShiftState:
+        """A copy in which a change at this step is a candidate.
+
+        The one that gives way and the next younger become one.
+        """
+        rows = np.arange(len(state.time))
+        began, total = state.began.copy(), state.total.copy()
+        score, information = state.score.copy(), state.information.copy()
+        slot = self.times.begins(state.time)
+        old = began[rows, slot]
+        heir = np.where(began > old[:, None], began, np.iinfo(np.int64).max).argmin(axis=1)
+        gone, stays = total[rows, :, slot], total[rows, :, heir]
+        ended = old >= 0
+        total[rows, :, heir] = np.where(ended[:, None], np.logaddexp(gone, stays), stays)
+        likelier = log_sum(gone + self.log_prior) > log_sum(stays + self.log_prior)
+        moved = np.flatnonzero(ended & likelier)
+        for part in (score, information):
+            part[moved, heir[moved]] = part[moved, slot[moved]]
+            part[rows, slot] = 0.0
+        total[rows, :, slot] = 0.0
+        began[rows, slot] = state.time
+        return replace(state, began=began, score=score, information=information, total=total)
 
     def statistic(self, state: AnyShiftState) -> Floats:
-        log_weights = self._log_weights(state)
-        largest = log_weights.max(axis=1)
-        largest = np.where(np.isneginf(largest), 0.0, largest)
-        with np.errstate(divide="ignore"):  # nothing has been read
-            total = np.log(np.exp(log_weights - largest[:, None]).sum(axis=1))
-        return np.asarray(largest + total)
+        by_family = (state.total + self.log_prior[:, None]).reshape(len(state.time), -1)
+        causes = self.causes.statistic(state.causes) + self.log_prior_cause
+        return np.logaddexp(log_sum(by_family), causes)
 
     def contributions(self, state: AnyShiftState) -> Floats:
         return self.posterior(state)
@@ -246,37 +259,30 @@ class AnyShift(Method[AnyShiftState]):
 
         A change just now, of which nothing has been read, is one of the possibilities.
         """
-        p = self.problem.p
-        log_weights = self._log_weights(state)
-        largest = np.maximum(log_weights.max(axis=1, keepdims=True), 0.0)
-        weights, just_now = np.exp(log_weights - largest), np.exp(-largest)
-        by_time = weights[:, :-1].reshape(state.total.shape)
-        shifted = just_now / p + weights[:, -1:] * self.causes.cause_posterior(state.causes)
-        for number, (form, odds) in enumerate(zip(self.forms, self.odds, strict=True)):
-            ratio = state.ratio[:, form]
-            shifted += np.einsum("nc,ncp->np", by_time[:, number], ratio / (ratio + odds))
-        return np.asarray(shifted / (weights.sum(axis=1, keepdims=True) + just_now))
+        shifted, lead = self._belief(state)
+        share = _logistic(lead)
+        return (1.0 - share) * shifted + share * self.causes.cause_posterior(state.causes)
 
-    def _log_weights(self, state: AnyShiftState) -> Floats:
-        """log(pi R) of every form, share and candidate time, and last of the root causes."""
-        n, f, c = state.total.shape
-        streams = state.total + self.log_prior[:, None] + self.times.log_span
-        causes = self.causes.statistic(state.causes) + self.log_prior_cause
-        return np.column_stack([streams.reshape(n, f * c), causes])
+    def _ratios(self, score: Floats, information: Floats) -> Floats:
+        """LR of every form, (1 + 3 d, ...), from sums (...): own sizes, one size, up, and down."""
+        sizes = self.settings.sizes
+        ratios = np.empty((1 + 3 * len(sizes), *score.shape))
+        both, up, down = np.split(ratios[1:], 3)
+        for number, size in enumerate(sizes):
+            variance = (self.settings.spread * size) ** 2
+            grown = 1.0 + information * variance
+            common = (score**2 * variance - information * size**2) / (2 * grown)
+            tilt = score * size / grown
+            np.exp(np.minimum(common + tilt, LARGEST), out=up[number])
+            np.exp(np.minimum(common - tilt, LARGEST), out=down[number])
+            root = np.sqrt(grown)
+            up[number] /= root
+            down[number] /= root
+        np.add(up, down, out=both)
+        both /= 2
+        both.mean(axis=0, out=ratios[0])
+        return ratios
 
-    def _belief(self, score: Floats, information: Floats) -> tuple[Floats, Floats]:
-        """Ratios and sizes (n, 1 + v, c, m) from sums (n, c, m)."""
-        variances = self.variances[:, None, None]
-        grown = 1.0 + information[:, None] * variances
-        mean = score[:, None] * variances
-        mean /= grown
-        logs = score[:, None] * mean
-        logs -= np.log(grown)
-        logs /= 2
-        n, v, c, m = logs.shape
-        ratio, square = np.empty((2, n, 1 + v, c, m))
-        each = np.exp(np.minimum(logs, LARGEST, out=logs), out=ratio[:, 1:])
-        np.add(variances / grown, np.square(mean, out=mean), out=square[:, 1:])
-        each.mean(axis=1, out=ratio[:, 0])
-        square[:, 0] = (each * square[:, 1:]).mean(axis=1) / ratio[:, 0]
-        return ratio, np.sqrt(square, out=square)
+
+def _logistic(values: Floats) -> Floats:
+    return np.asarray(0.5 + 0.5 * np.tanh(values / 2))

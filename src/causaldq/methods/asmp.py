@@ -35,7 +35,7 @@ class Asmp(Method[LocalCusums]):
     def __init__(self, problem: Problem, settings: AsmpSettings | None = None) -> None:
         super().__init__(problem)
         self.settings = settings or AsmpSettings()
-        self.phase_one = PhaseOne.of_scalars(problem.covariance)
+        self.phase_one = PhaseOne.of_scalars(problem.matrix)
         ridge = problem.statistic.ridge * np.eye(problem.p)
         self.factor = np.linalg.cholesky(self.phase_one.correlation + ridge)
         self.whitening = np.linalg.inv(self.factor)

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from causaldq.calibration import CalibrationSettings, limit_for
+from causaldq.covariance import CovarianceLike, Structured, refuse_dense, variance_of
 from causaldq.errors import ConfigError
 from causaldq.setting import Settings
 from causaldq.statistic import StatisticSettings
@@ -37,8 +38,9 @@ class Problem:
     5
     """
 
-    covariance: Floats
-    """(p, p), in control; streams have mean zero."""
+    covariance: CovarianceLike
+    """(p, p), in control; streams have mean zero. A `FactorCovariance` or `BlockCovariance` where p
+    is large; (n, p, p) for n replications of different plants, for methods that allow it."""
     m: int
     """Sensors."""
     statistic: StatisticSettings = field(default_factory=StatisticSettings)
@@ -48,14 +50,16 @@ class Problem:
     """How rows follow from rows before, for methods that use it; None where they do not."""
 
     def __post_init__(self) -> None:
-        shape = np.shape(self.covariance)
-        if len(shape) != 2 or shape[0] != shape[1]:
-            raise ConfigError(f"the covariance has shape {shape}; give a square matrix (p, p)")
-        if not np.isfinite(self.covariance).all() or (np.diag(self.covariance) <= 0).any():
-            raise ConfigError("the covariance must be finite, with a positive diagonal")
+        shape = self.covariance.shape
+        if not isinstance(self.covariance, Structured):
+            if len(shape) not in (2, 3) or shape[-2] != shape[-1]:
+                raise ConfigError(f"the covariance has shape {shape}; give a square matrix (p, p)")
+            refuse_dense(self.p)
+            if not np.isfinite(self.covariance).all() or (self.variance <= 0).any():
+                raise ConfigError("the covariance must be finite, with a positive diagonal")
         if not 1 <= self.m <= self.p:
             raise ConfigError(f"{self.m} sensors for {self.p} streams; give 1 to {self.p}")
-        if self.graphs is not None and np.shape(self.graphs)[1:] != shape:
+        if self.graphs is not None and np.shape(self.graphs)[1:] != (self.p, self.p):
             raise ConfigError(
                 f"graphs have shape {np.shape(self.graphs)}; give (graphs, {self.p}, {self.p})"
             )
@@ -63,7 +67,17 @@ class Problem:
     @property
     def p(self) -> int:
         """Streams."""
-        return len(self.covariance)
+        return int(self.covariance.shape[-1])
+
+    @property
+    def matrix(self) -> Floats:
+        """(p, p), the covariance for methods that cannot do without; refused where p is large."""
+        return np.asarray(self.covariance, np.float64)
+
+    @property
+    def variance(self) -> Floats:
+        """(p,), of each stream in control."""
+        return variance_of(self.covariance)
 
 
 @dataclass(frozen=True)
@@ -187,10 +201,15 @@ class Method(ABC, Generic[S]):
     """True if exp(statistic) is a Shiryaev-Roberts sum: n on average after n steps in control,
     so that the limit log ARL0 keeps the run length ARL0 without calibration."""
 
+    many_plants: ClassVar[bool] = False
+    """True if `Problem.covariance` may be (n, p, p), another one for each replication."""
+
     publishes_run_length: ClassVar[bool] = False
     """True if the method's own publication sets its limit by simulation to a run length."""
 
     def __init__(self, problem: Problem) -> None:
+        if len(problem.covariance.shape) == 3 and not self.many_plants:
+            raise ConfigError(f"{type(self).__name__} takes one covariance (p, p), not several")
         self.problem = problem
 
     @classmethod

@@ -23,6 +23,7 @@ from typing import Annotated, ClassVar
 import numpy as np
 from pydantic import Field
 
+from causaldq.covariance import blocks, ridged
 from causaldq.methods.base import Method, Problem, State, Truth
 from causaldq.methods.change_times import ChangeTimes, log_sum, mixed, over_times, shifted
 from causaldq.methods.information import TIE, most_informative
@@ -71,13 +72,13 @@ class BayesPosterior(Method[BayesState]):
 
     options: ClassVar[type[Settings]] = BayesPosteriorSettings
     publishes_run_length: ClassVar[bool] = True
+    many_plants: ClassVar[bool] = True
 
     def __init__(self, problem: Problem, settings: BayesPosteriorSettings | None = None) -> None:
         super().__init__(problem)
         self.settings = settings or BayesPosteriorSettings()
         # A ridge keeps solves safe where streams repeat each other.
-        ridge = problem.statistic.ridge * np.diag(np.diag(problem.covariance))
-        self.covariance: Floats = problem.covariance + ridge
+        self.covariance = ridged(problem.covariance, problem.statistic.ridge)
         self.share = min(self.settings.most_shifted, problem.m / problem.p)
         self.variances: Floats = np.array(self.settings.variances)
         self.times = ChangeTimes(self.settings.levels, self.settings.kept)
@@ -120,7 +121,7 @@ class BayesPosterior(Method[BayesState]):
             part[rows, begins] = 0.0
         worth[rows, begins] = self.worth_unread
 
-        precision = inverse_positive(self.covariance[streams[:, :, None], streams[:, None, :]])
+        precision = inverse_positive(blocks(self.covariance, streams))
         seen = (precision @ values[:, :, None])[:, :, 0]
         known = np.diagonal(precision, axis1=1, axis2=2)
         # Places in arrays laid out flat: numpy reads and writes faster there than at three indices.

@@ -34,6 +34,7 @@ from typing import Annotated, ClassVar
 import numpy as np
 from pydantic import Field
 
+from causaldq.covariance import correlation_of
 from causaldq.methods.base import Method, Problem, State, Truth, top
 from causaldq.setting import Count, Positive, Settings, Share
 from causaldq.statistic import Evidence, LocalStatistic, StatisticSettings
@@ -81,11 +82,11 @@ class Bsscd(Method[BsscdState]):
         super().__init__(problem)
         self.settings = settings or BsscdSettings()
         self.prior_logit = float(np.log(self.settings.share / (1.0 - self.settings.share)))
-        self.deviation: Floats = np.sqrt(np.diag(problem.covariance))
+        self.deviation: Floats = np.sqrt(problem.variance)
         own = StatisticSettings(
             decay=self.settings.decay, form="raw", ridge=problem.statistic.ridge
         )
-        correlation = problem.covariance / np.outer(self.deviation, self.deviation)
+        correlation = correlation_of(problem.covariance, self.deviation)
         self.local = LocalStatistic(correlation, own)
 
     def start(self, n: int, truth: Truth | None, rng: np.random.Generator) -> BsscdState:

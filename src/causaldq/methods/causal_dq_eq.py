@@ -24,6 +24,7 @@ class CausalDqEq(BayesPosterior):
     """Reads the set of sensors that its Q-values ask for; alarms as the filter does."""
 
     graph: ClassVar[GraphNeed] = "estimated"
+    many_plants: ClassVar[bool] = False
 
     def __init__(
         self, problem: Problem, settings: BayesPosteriorSettings, weights: Mapping[str, Array]
@@ -34,7 +35,7 @@ class CausalDqEq(BayesPosterior):
                 f"these are not the weights of {type(self).__name__}; give its own network"
             )
         self.weights = weights
-        self.alone = conditional_variance(self.covariance)
+        self.alone = conditional_variance(np.asarray(self.covariance))
         self.heard = links(self.effects()) if self.graph != "none" else None
 
     @classmethod
@@ -53,7 +54,9 @@ class CausalDqEq(BayesPosterior):
                 "causal_dq_eq needs a causal graph, and the problem has none; give"
                 " Problem.graphs, or use non_causal_eq"
             )
-        sizes = [np.abs(direct_effects(g, self.covariance)) for g in self.problem.graphs]
+        sizes = [
+            np.abs(direct_effects(g, np.asarray(self.covariance))) for g in self.problem.graphs
+        ]
         return np.asarray(np.mean(sizes, axis=0))
 
     def choose(self, state: BayesState, rng: np.random.Generator) -> Ints:

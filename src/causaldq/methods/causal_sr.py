@@ -123,10 +123,14 @@ class CausalSr(Method[CausalSrState]):
             self.covariance, weights, self.problem.m, self.hypotheses.signatures, noise
         )
 
-    def sensor_weights(self, state: CausalSrState) -> Floats:
-        """w_r, (n, h), scaled to a sum of one; zero for causes that carry no weight."""
-        squares = 2 * np.log(np.abs(self.sizes))[:, None]
-        log_weights = _log_sum(state.log_grown + (self.log_prior + squares), axes=(1,))
+    def sensor_weights(self, state: CausalSrState, power: float = 2.0) -> Floats:
+        """w_r, (n, h), scaled to a sum of one; zero for causes that carry no weight.
+
+        Sizes count by their power: 2 for the information that the next reading is expected to
+        give, 0 for the probability of a cause.
+        """
+        counted = power * np.log(np.abs(self.sizes))[:, None]
+        log_weights = _log_sum(state.log_grown + (self.log_prior + counted), axes=(1,))
         weights: Floats = np.exp(log_weights - log_weights.max(axis=1, keepdims=True))
         weights /= weights.sum(axis=1, keepdims=True)
         weights[weights < self.settings.prune] = 0.0

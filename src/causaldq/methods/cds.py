@@ -24,6 +24,7 @@ authors, where streams are independent, and takes u, Delta and r from there.
 
 import numpy as np
 
+from causaldq.covariance import Structured, blocks, correlation_of, ridged
 from causaldq.methods.base import Problem
 from causaldq.methods.tras import LocalCusums, Tras, TrasSettings
 from causaldq.statistic import inverse_positive
@@ -35,9 +36,10 @@ class Cds(Tras):
 
     def __init__(self, problem: Problem, settings: TrasSettings | None = None) -> None:
         super().__init__(problem, settings)
-        self.correlation: Floats = problem.covariance / np.outer(self.deviation, self.deviation)
+        self.correlation = correlation_of(problem.covariance, self.deviation)
         # A ridge keeps solves safe where streams repeat each other.
-        self.safe: Floats = self.correlation + problem.statistic.ridge * np.eye(problem.p)
+        self.ridge = problem.statistic.ridge
+        self.safe = ridged(self.correlation, self.ridge)
 
     def observe(
         self, state: LocalCusums, streams: Ints, values: Floats, rng: np.random.Generator
@@ -53,11 +55,14 @@ class Cds(Tras):
 
     def _inferred(self, streams: Ints, scores: Floats) -> tuple[Floats, Floats]:
         """y and c, (n, p) each, given the scores (n, m) of the streams (n, m)."""
-        rows = self.correlation[streams]
-        precision = inverse_positive(self.safe[streams[:, :, None], streams[:, None, :]])
+        if isinstance(self.safe, Structured):
+            expected, unknown = self.safe.given(streams, scores)
+            return expected, np.clip(unknown - self.ridge, 0.0, 1.0)
+        rows = np.asarray(self.correlation)[streams]
+        precision = inverse_positive(blocks(self.safe, streams))
         weights = precision @ rows
-        expected: Floats = np.einsum("nm,nmp->np", scores, weights)
-        unknown: Floats = np.clip(1.0 - np.einsum("nmp,nmp->np", rows, weights), 0.0, 1.0)
+        expected = np.einsum("nm,nmp->np", scores, weights)
+        unknown = np.clip(1.0 - np.einsum("nmp,nmp->np", rows, weights), 0.0, 1.0)
         np.put_along_axis(expected, streams, scores, axis=1)
         np.put_along_axis(unknown, streams, 0.0, axis=1)
         return expected, unknown

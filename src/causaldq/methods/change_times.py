@@ -10,6 +10,9 @@ import numpy as np
 
 from causaldq.types import Floats, Ints
 
+LEAST = -1e300
+"""Stands in for the largest of logs that are all minus infinity."""
+
 
 @dataclass(frozen=True)
 class ChangeTimes:
@@ -47,9 +50,10 @@ class ChangeTimes:
 
 
 def log_sum(log_weights: Floats) -> Floats:
-    """log of the sum over candidates of weights (n, c), (n,)."""
-    largest = log_weights.max(axis=1)
-    return np.asarray(largest + np.log(np.exp(log_weights - largest[:, None]).sum(axis=1)))
+    """log of the sum over candidates of weights (n, c), (n,); minus infinity if none has begun."""
+    largest = np.maximum(log_weights.max(axis=1), LEAST)
+    with np.errstate(divide="ignore"):
+        return np.asarray(largest + np.log(np.exp(log_weights - largest[:, None]).sum(axis=1)))
 
 
 def over_times(log_weights: Floats, values: Floats, now: Floats | float) -> Floats:

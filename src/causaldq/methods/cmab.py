@@ -57,7 +57,7 @@ class Cmab(Method[CmabState]):
 
     def choose(self, state: CmabState, rng: np.random.Generator) -> Ints:
         # gamma is not defined before the first step, where all streams are alike anyway
-        gamma = self._confidence(np.maximum(state.steps, 1))
+        gamma = confidence(np.maximum(state.steps, 1), self.settings.decay)
         bound = np.abs(state.mean) + np.sqrt(gamma[:, None] * state.variance)
         return top(bound, self.problem.m, rng)
 
@@ -74,11 +74,6 @@ class Cmab(Method[CmabState]):
         """mu' V^-1 mu over everything ever read; V^-1 mu is h."""
         value: Floats = (state.mean * state.evidence.h).sum(axis=1)
         return value
-
-    def _confidence(self, steps: Ints) -> Floats:
-        """gamma_n = 2 log((1 - (1-lambda)^n) / lambda^2), (n,)."""
-        decay = self.settings.decay
-        return np.asarray(2 * np.log((1 - (1 - decay) ** steps) / decay**2))
 
     def _posterior(self, evidence: Evidence) -> tuple[Floats, Floats]:
         """mu and the diagonal of V = J^-1, (n, p) each.
@@ -98,3 +93,8 @@ class Cmab(Method[CmabState]):
         known = evidence.known
         mean[:, known], variance[:, known] = posterior(evidence.j, ridge, evidence.h[:, known])
         return mean, variance
+
+
+def confidence(steps: Ints, decay: float) -> Floats:
+    """gamma_n = 2 log((1 - (1-lambda)^n) / lambda^2), (n,)."""
+    return np.asarray(2 * np.log((1 - (1 - decay) ** steps) / decay**2))

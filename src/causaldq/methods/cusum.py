@@ -40,7 +40,7 @@ class Cusum(Method[CusumState]):
     def start(self, n: int, truth: Truth | None, rng: np.random.Generator) -> CusumState:
         if truth is None:
             raise ValueError("the CUSUM with known shift is a bound and needs the truth")
-        streams = best_streams(truth, self.problem.covariance, self.problem.m, rng)
+        streams = best_streams(truth, self.problem.matrix, self.problem.m, rng)
         block = self.problem.covariance[streams[:, :, None], streams[:, None, :]]
         mean = np.take_along_axis(truth.mean, streams, axis=1)
         solved = np.linalg.solve(block, mean[:, :, None])[:, :, 0]

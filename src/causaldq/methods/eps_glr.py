@@ -68,7 +68,7 @@ class EpsGlr(Method[EpsGlrState]):
     def __init__(self, problem: Problem, settings: EpsGlrSettings | None = None) -> None:
         super().__init__(problem)
         self.settings = settings or EpsGlrSettings()
-        self.deviation: Floats = np.sqrt(np.diag(problem.covariance))
+        self.deviation: Floats = np.sqrt(problem.variance)
         self.readings: Floats = np.arange(1.0, self.settings.window + 1)
 
     def start(self, n: int, truth: Truth | None, rng: np.random.Generator) -> EpsGlrState:

@@ -2,6 +2,12 @@
 
 import numpy as np
 
+from causaldq.covariance import (
+    BlockCovariance,
+    CovarianceLike,
+    FactorCovariance,
+    Structured,
+)
 from causaldq.types import Floats, Ints
 
 TIE = 1e-9
@@ -11,9 +17,16 @@ ROUNDS = 12
 """With more sensors than this, several are picked at a time, each without regard to the others
 of its round."""
 
+AHEAD = 4
+"""Streams for each sensor that are kept ahead, to say what a pick gains at least."""
+
+FEW = 500
+"""Streams up to which a structured covariance is used as a matrix: one for all replications at a
+time is faster there than its short cut."""
+
 
 def most_informative(
-    covariance: Floats,
+    covariance: CovarianceLike,
     weights: Floats,
     m: int,
     signatures: Floats | None = None,
@@ -24,7 +37,7 @@ def most_informative(
 
 
 def picked_in_order(
-    covariance: Floats,
+    covariance: CovarianceLike,
     weights: Floats,
     m: int,
     signatures: Floats | None = None,
@@ -42,11 +55,18 @@ def picked_in_order(
 
         C <- C - c' c        M <- M - c' f - f' c,   f = b - (b[z] L'^-1) c / 2
 
-    are of low rank, so only diagonals and picked rows are kept: O(m p (m + h)).
+    are of low rank, so only diagonals and picked rows are kept: O(m p (m + h)). The sum is not
+    submodular, since a second stream can tell what the first shows of a shift from what is common
+    to both; so gains of earlier rounds are no bounds on later ones, and structured covariances
+    have bounds of their own (`_by_factors`, `_by_groups`).
     """
     n, p = len(weights), covariance.shape[-1]
     if m == p:
         return np.tile(np.arange(p), (n, 1))
+    if isinstance(covariance, Structured):
+        if p > FEW and signatures is None:
+            return _by_structure(covariance, weights, m, np.broadcast_to(noise, weights.shape))
+        covariance = covariance.dense
     rows = np.arange(n)[:, None]
     if signatures is not None and not (carries := weights.any(axis=0)).all():
         weights, signatures = weights[:, carries], signatures[carries]
@@ -122,3 +142,94 @@ def _inverse_factor(block: Floats, least: Floats) -> Floats:
         return 1.0 / np.sqrt(np.maximum(block, least[:, :, None]))
     ridge = least[:, :, None] * np.eye(block.shape[1])
     return np.asarray(np.linalg.inv(np.linalg.cholesky(block + ridge)), np.float64)
+
+
+# --- structured covariances --------------------------------------------------------------------
+
+
+def _by_structure(covariance: Structured, weights: Floats, m: int, noise: Floats) -> Ints:
+    """The same picks (n, m), row by row, without the covariances of all streams."""
+    if isinstance(covariance, FactorCovariance):
+        rows = [_by_factors(covariance, *row, m) for row in zip(weights, noise, strict=True)]
+    elif isinstance(covariance, BlockCovariance):
+        rows = [_by_groups(covariance, *row, m) for row in zip(weights, noise, strict=True)]
+    else:
+        return picked_in_order(covariance.dense, weights, m, noise=noise)
+    return np.array(rows)
+
+
+def _by_factors(covariance: FactorCovariance, weights: Floats, noise: Floats, m: int) -> Ints:
+    """Picks (m,) for weights (p,): streams hang together by factors B (p, r) alone.
+
+    With Z the streams picked and D their own variances, the factors are known up to
+    V = (I + B_Z' D^-1 B_Z)^-1, and a stream j has
+
+        C_j = own_j + b_j V b_j'        A_j = w_j + b_j K b_j',   K = V B_Z' D^-1 w_Z D^-1 B_Z V.
+
+    Eigenvalues of V and K bound that from the length of b_j. Streams that were ahead before say
+    what a pick gains at least, and only those that may gain more are worked out.
+    """
+    loadings, own, shared = covariance.loadings, covariance.own, covariance.shared
+    r = covariance.factors
+    precision, products = np.eye(r), np.zeros((r, r))
+    known: Floats = np.eye(r)
+    moved: Floats = np.zeros((r, r))
+
+    def gains(streams: Ints) -> Floats:
+        near = loadings[streams]
+        shown = weights[streams] + np.einsum("pr,pr->p", near @ moved, near)
+        left = own[streams] + np.einsum("pr,pr->p", near @ known, near)
+        return np.asarray(shown / left * noise[streams], np.float64)
+
+    picked = np.empty(m, dtype=np.int64)
+    free = np.ones(len(own), dtype=bool)
+    size, wide = -(-m // ROUNDS), min(AHEAD * m, len(own))
+    ahead = np.argpartition(weights / covariance.variance * noise, -wide)[-wide:]
+    for k in range(0, m, size):
+        count = min(size, m - k)
+        ahead = ahead[free[ahead]]
+        edge = np.partition(gains(ahead), -count)[-count] * (1.0 - TIE)
+        (least_open, _), (_, most_moved) = _ends(known), _ends(moved)
+        most = (weights + most_moved * shared) / (own + least_open * shared) * noise
+        unclear = np.flatnonzero((most >= edge) & free)
+        gain = gains(unclear)
+        if len(unclear) > wide:
+            ahead = unclear[np.argpartition(gain, -wide)[-wide:]]
+        z = unclear[_largest(gain[None], count)[0]]
+        picked[k : k + count], free[z] = z, False
+        weighed = loadings[z] / own[z, None]
+        precision += loadings[z].T @ weighed
+        products += weighed.T @ (weights[z, None] * weighed)
+        known = np.asarray(np.linalg.inv(precision), np.float64)
+        moved = known @ products @ known
+    return picked
+
+
+def _ends(matrix: Floats) -> tuple[float, float]:
+    """Bounds on the eigenvalues of a positive semidefinite matrix (r, r), rounding included."""
+    if not len(matrix):
+        return 0.0, 0.0
+    values = np.linalg.eigvalsh(matrix)
+    slack = TIE * abs(float(values[-1]))
+    return max(float(values[0]) - slack, 0.0), float(values[-1]) + slack
+
+
+def _by_groups(covariance: BlockCovariance, weights: Floats, noise: Floats, m: int) -> Ints:
+    """Picks (m,) for weights (p,): a pick changes the gains of its own group alone."""
+    gain = weights / covariance.variance * noise
+    picked: list[int] = []
+    size = -(-m // ROUNDS)
+    for k in range(0, m, size):
+        z = _largest(gain[None].copy(), min(size, m - k))[0]
+        picked += z.tolist()
+        gain[z] = -1.0
+        for group in np.unique(covariance.group[z]):
+            members, matrix = covariance.members[group], covariance.matrix_of(group)
+            inside = np.isin(members, picked)
+            weight, others = weights[members], ~inside
+            slopes = np.linalg.solve(matrix[np.ix_(inside, inside)], matrix[np.ix_(inside, others)])
+            shown = weight[others] + weight[inside] @ slopes**2
+            left = np.diag(matrix)[others] - (matrix[np.ix_(inside, others)] * slopes).sum(axis=0)
+            least = TIE * np.diag(matrix)[others]
+            gain[members[others]] = shown / np.maximum(left, least) * noise[members[others]]
+    return np.array(picked)

@@ -20,6 +20,7 @@ NAMES = (
     "cds",
     "eps_glr",
     "tssrp_cov",
+    "aucrss",
     "bayes_posterior",
     "innovation_filter",
     "any_shift",

@@ -71,7 +71,7 @@ class Tras(Method[LocalCusums]):
     def __init__(self, problem: Problem, settings: TrasSettings | None = None) -> None:
         super().__init__(problem)
         self.settings = settings or TrasSettings()
-        self.deviation: Floats = np.sqrt(np.diag(problem.covariance))
+        self.deviation: Floats = np.sqrt(problem.variance)
 
     def start(self, n: int, truth: Truth | None, rng: np.random.Generator) -> LocalCusums:
         return start_cusums(n, self.problem.p)

@@ -55,7 +55,7 @@ class Tssrp(Method[TssrpState]):
     def __init__(self, problem: Problem, settings: TssrpSettings | None = None) -> None:
         super().__init__(problem)
         self.settings = settings or TssrpSettings()
-        self.deviation: Floats = np.sqrt(np.diag(problem.covariance))
+        self.deviation: Floats = np.sqrt(problem.variance)
 
     def start(self, n: int, truth: Truth | None, rng: np.random.Generator) -> TssrpState:
         """Random starts, after Pollak: they carry the randomness of Thompson sampling.

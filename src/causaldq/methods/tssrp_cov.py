@@ -14,6 +14,7 @@ streams, in a way that depends on their order.
 
 import numpy as np
 
+from causaldq.covariance import blocks, ridged
 from causaldq.methods.base import Problem
 from causaldq.methods.tssrp import Tssrp, TssrpSettings, TssrpState, log_sum
 from causaldq.statistic import inverse_positive
@@ -26,14 +27,13 @@ class TssrpCov(Tssrp):
     def __init__(self, problem: Problem, settings: TssrpSettings | None = None) -> None:
         super().__init__(problem, settings)
         # A ridge keeps solves safe where streams repeat each other.
-        ridge = problem.statistic.ridge * np.diag(np.diag(problem.covariance))
-        self.covariance: Floats = problem.covariance + ridge
+        self.covariance = ridged(problem.covariance, problem.statistic.ridge)
 
     def observe(
         self, state: TssrpState, streams: Ints, values: Floats, rng: np.random.Generator
     ) -> TssrpState:
         """R <- R + 1 for all, times the likelihood ratio for those read."""
-        precision = inverse_positive(self.covariance[streams[:, :, None], streams[:, None, :]])
+        precision = inverse_positive(blocks(self.covariance, streams))
         shift = self.settings.shift * self.deviation[streams]
         gain, allowance = np.zeros((2, *state.upward.shape))
         seen = (precision @ values[:, :, None])[:, :, 0]

@@ -4,6 +4,7 @@ Two models, one form: rows that are independent of each other, and a state-space
 follow from each other. `chosen_model` lets held-out rows decide.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -58,7 +59,11 @@ class InControl:
 
 
 def fit_in_control(
-    rows: Floats, names: tuple[str, ...], model: ModelName, without: Ints | None = None
+    rows: Floats,
+    names: tuple[str, ...],
+    model: ModelName,
+    without: Ints | None = None,
+    estimate: Callable[[Floats], Covariance] = estimate_covariance,
 ) -> InControl:
     """The model of rows (n, p) in their own units, fitted without some of them."""
     left_out = np.zeros(len(rows), dtype=bool)
@@ -67,7 +72,7 @@ def fit_in_control(
     kept = rows[~left_out]
     scale = fit_scale(kept, names)
     scaled = scale.apply(kept)
-    covariance, block = estimate_covariance(scaled), block_length(scaled)
+    covariance, block = estimate(scaled), block_length(scaled)
     if model == "independent":
         return InControl(scale, covariance, block, None)
     whole = scale.apply(rows)
@@ -85,7 +90,7 @@ def chosen_model(rows: Floats, names: tuple[str, ...]) -> tuple[ModelName, str]:
     fitted = fit_in_control(rows[:first], names, "state_space")
     assert fitted.dynamics is not None
     later = fitted.scale.apply(rows[max(first - WARM_UP, 0) :])
-    plain = StateSpace.independent(fitted.covariance.matrix, first)
+    plain = StateSpace.independent(np.asarray(fitted.covariance.matrix), first)
     plain = replace(plain, period=fitted.dynamics.period)
     seen = [model.innovations(later) for model in (fitted.dynamics, plain)]
     deciding = len(rows) - first

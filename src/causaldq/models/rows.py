@@ -7,10 +7,11 @@ from typing import Literal
 
 import numpy as np
 
+from causaldq.covariance import CovarianceLike
 from causaldq.errors import DataError
 from causaldq.types import Bools, Floats, Ints
 
-Estimator = Literal["sample", "ledoit_wolf"]
+Estimator = Literal["sample", "ledoit_wolf", "factor", "block"]
 
 ROWS_A_STREAM = 10
 """With fewer in-control rows for each stream the sample covariance is shrunk."""
@@ -18,6 +19,8 @@ BLOCK_OF_MEMORY = 3
 """A block is this many autocorrelation times long, so that its seams weigh little."""
 LEAST_BLOCKS = 10
 """The rows hold at least so many blocks, or paths would be copies of one another."""
+AT_ONCE = 1000
+"""Streams whose autocorrelations are worked out together; more would only take memory."""
 QUIET_LAGS = 5
 """Memory is over when so many autocorrelations in a row are noise (Politis and White, 2004)."""
 
@@ -56,7 +59,7 @@ def varying(rows: Floats) -> Bools:
 class Covariance:
     """An estimated correlation matrix, and how it was estimated."""
 
-    matrix: Floats
+    matrix: CovarianceLike
     """(p, p), with ones on the diagonal."""
     estimator: Estimator
     shrinkage: float
@@ -144,7 +147,10 @@ def memory(rows: Floats) -> Floats:
     The sum ends where five autocorrelations in a row are within the noise, 2 / sqrt(r).
     Absolute values, because blocks have to keep negative autocorrelation too.
     """
-    n = len(rows)
+    n, p = rows.shape
+    if p > AT_ONCE:
+        parts = np.array_split(rows, -(-p // AT_ONCE), axis=1)
+        return np.concatenate([memory(part) for part in parts])
     centred = rows - rows.mean(0)
     spectrum = np.abs(np.fft.rfft(centred, 2 * n, axis=0)) ** 2
     covariance = np.fft.irfft(spectrum, axis=0)[:n]

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
+from causaldq.covariance import CovarianceLike, Structured
 from causaldq.errors import DataError
 from causaldq.files import read_arrays, write_arrays
 from causaldq.models.rows import block_bootstrap, block_length, resample
@@ -62,7 +63,7 @@ class StreamModel:
     names: tuple[str, ...]
     rows: Floats
     """(n, p), standardised in-control rows: what causal discovery sees."""
-    covariance: Floats
+    covariance: CovarianceLike
     """(p, p), Sigma."""
     effects: Floats
     """(p, p), true direct effects; entry [i, j] is that of i on j. Zero where unknown."""
@@ -100,6 +101,8 @@ class StreamModel:
         """
         if self.law is not None:
             return self.law.draw((n, steps, self.p), rng) @ self._mixing(self.law)
+        if self.records is None and isinstance(self.covariance, Structured):
+            return self.covariance.draw((n, steps), rng)
         if self.records is None:
             factor = np.linalg.cholesky(self.covariance)
             return np.asarray(rng.standard_normal((n, steps, self.p)) @ factor.T, np.float64)
@@ -122,7 +125,7 @@ class StreamModel:
         arrays = {
             "names": np.array(self.names),
             "rows": self.rows,
-            "covariance": self.covariance,
+            "covariance": np.asarray(self.covariance),
             "effects": self.effects,
         }
         if self.records is not None:

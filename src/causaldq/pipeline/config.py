@@ -114,6 +114,34 @@ class CrossSettings(Settings):
     statistics: Annotated[Distinct[Name], Field(description="methods that are not learned")]
 
 
+class FaultSettings(Settings):
+    """Recorded faults, compared at a measured rate of false alarms."""
+
+    scenarios: Annotated[Distinct[Name], Field(description="if the profile has them")]
+    also: Annotated[
+        DistinctOrNone[Name], Field(description="methods beside those of the scenarios; untrained")
+    ]
+    run_lengths: Annotated[
+        Distinct[Positive], Field(description="measured steps to a false alarm, to compare at")
+    ]
+    stretch: Annotated[Count, Field(description="rows in control that count as one for intervals")]
+    leads: Annotated[
+        Distinct[Count], Field(description="rows before a fault at which it begins to be watched")
+    ]
+
+
+class FlareScaleSettings(Settings):
+    """Surrogate flares whose quiet windows differ more and more."""
+
+    scenario: Annotated[Name, Field(description="whose sensors and windows; a source of flares")]
+    between: Annotated[
+        Distinct[NotNegative],
+        Field(description="how much windows differ: 0 not at all, 1 as active regions do"),
+    ]
+    draws: Annotated[Count, Field(description="of all windows")]
+    methods: Annotated[Distinct[Name], Field(description="methods that are not learned")]
+
+
 class EvaluationSettings(Settings):
     """How delays are measured."""
 
@@ -190,6 +218,12 @@ class Config(Settings):
     cross: Annotated[
         CrossSettings | None, Field(description="policies crossed with statistics; null: none")
     ]
+    faults: Annotated[
+        FaultSettings | None, Field(description="table of recorded faults; null: none")
+    ]
+    flare_scale: Annotated[
+        FlareScaleSettings | None, Field(description="table of flares by scale; null: none")
+    ]
     report: ReportSettings
 
     @model_validator(mode="after")
@@ -205,6 +239,13 @@ class Config(Settings):
         if self.cross is not None and self.cross.scenario not in self.scenarios:
             allowed = f"one of {', '.join(self.scenarios)}"
             raise MisfitError("cross.scenario", self.cross.scenario, allowed)
+        flares = self.flare_scale
+        if flares is not None and not (
+            flares.scenario in self.scenarios
+            and getattr(self.sources[self.scenarios[flares.scenario].source], "kind", "")
+            == "flares"
+        ):
+            raise MisfitError("flare_scale.scenario", flares.scenario, "a scenario of flares")
         for name, scenario in self.scenarios.items():
             place = f"scenarios.{name}"
             if scenario.source not in self.sources:

@@ -144,7 +144,11 @@ def _some(values: Mapping[str, Any], names: list[str]) -> dict[str, Any]:
     cross = values.get("cross")
     if isinstance(cross, Mapping) and cross.get("scenario") in dropped:
         cross = None
-    return {**values, "scenarios": kept, "sources": sources, "report": report, "cross": cross}
+    scale = values.get("flare_scale")
+    if isinstance(scale, Mapping) and scale.get("scenario") in dropped:
+        scale = None
+    of_scenarios = {"report": report, "cross": cross, "flare_scale": scale}
+    return {**values, "scenarios": kept, "sources": sources, **of_scenarios}
 
 
 def _sources(scenarios: Mapping[str, Any]) -> set[Any]:
@@ -182,15 +186,22 @@ def validate(values: Mapping[str, Any]) -> Config:
                     raise ConfigError(str(MisfitError(place, method, f"one of {allowed}")))
     if config.cross is not None:
         listed["cross.policies"] = config.cross.policies
-        for method in config.cross.statistics:
-            if index_class(method) is None or has_shared_network(method):
-                allowed = "methods that are not learned"
-                raise ConfigError(str(MisfitError("cross.statistics", method, allowed)))
+        _check_untrained("cross.statistics", config.cross.statistics)
+    if config.faults is not None:
+        _check_untrained("faults.also", config.faults.also)
+    if config.flare_scale is not None:
+        _check_untrained("flare_scale.methods", config.flare_scale.methods)
     for place, methods in listed.items():
         for method in methods:
             if method not in known:
                 raise ConfigError(str(MisfitError(place, method, f"one of {', '.join(known)}")))
     return config
+
+
+def _check_untrained(place: str, methods: Iterable[str]) -> None:
+    for method in methods:
+        if index_class(method) is None or has_shared_network(method):
+            raise ConfigError(str(MisfitError(place, method, "methods that are not learned")))
 
 
 def _with_defaults(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -306,6 +306,20 @@ class Plan:
             if run.scenario == scenario and run.seed in (None, 0) and not is_bound(run.method)
         ]
 
+    def with_fault_table(self) -> list[str]:
+        """Scenarios whose recorded faults are compared at a measured rate of false alarms."""
+        wanted = self.config.faults
+        if wanted is None or "fair" not in self.config.protocols:
+            return []
+        return [name for name in self.with_events() if name in wanted.scenarios]
+
+    def watching_runs(self, scenario: str) -> list[Run]:
+        """Runs that the table of faults compares, with methods that only it has."""
+        named = self.identifying_runs(scenario)
+        also = self.config.faults.also if self.config.faults else []
+        known = {run.method for run in named}
+        return [*named, *(Run(scenario, method, None) for method in also if method not in known)]
+
     def studies(self) -> dict[str, tuple[str, int]]:
         """Graphs of the study on propagation, by id: the problem and the graph's number."""
         wanted = self.config.propagation

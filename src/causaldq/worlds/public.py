@@ -6,6 +6,7 @@ from typing import Literal
 
 import numpy as np
 
+from causaldq.covariance import variance_of
 from causaldq.errors import ConfigError
 from causaldq.models.streams import StreamModel
 from causaldq.seeds import generator
@@ -149,7 +150,7 @@ class Shift:
                 raise ConfigError(
                     f"{self.streams} shifted streams of {model.p}; give 1 to {model.p}"
                 )
-            groups = group_orders(model.covariance) if self.together else None
+            groups = group_orders(np.asarray(model.covariance)) if self.together else None
             mask = shifted_streams("fair", n, self.streams, np.arange(model.p), rng, groups)
         else:
             mask = np.zeros((n, model.p), dtype=bool)
@@ -165,7 +166,7 @@ class Shift:
     def change(self, model: StreamModel, n: int, rng: np.random.Generator) -> Change:
         """What happens to n replications, means and all."""
         signs = self.shifted(model, n, rng)
-        own = self.size * signs * np.sqrt(np.diag(model.covariance))
+        own = self.size * signs * np.sqrt(variance_of(model.covariance))
         mean = np.asarray(own @ model.total_effects() if self.propagate else own, np.float64)
         return Change(mean, spread_of(signs != 0, self.spread), self.ramp)
 

@@ -185,7 +185,7 @@ def inject(
         }
     noise = rng.standard_normal((replications, model.p))
     chosen = rng.spawn(1)[0]
-    groups = group_orders(model.covariance) if together else None
+    groups = group_orders(np.asarray(model.covariance)) if together else None
     shifted = {
         protocol: shifted_streams(protocol, replications, k, order, chosen, groups)
         for protocol in protocols

@@ -96,7 +96,7 @@ def play(job: EquivariantJob, value: Value, temperature: float, rng: np.random.G
     heard = links(drawn.effects)
     problem = Problem(drawn.covariance, drawn.m, job.statistic)
     method = BayesPosterior(problem, job.filter)
-    alone = conditional_variance(method.covariance)
+    alone = conditional_variance(np.asarray(method.covariance))
     noise = rng.standard_normal((settings.steps, n, p)) @ np.linalg.cholesky(drawn.covariance).T
     state = method.start(n, None, rng)
     seen = [features(method, state, alone)]

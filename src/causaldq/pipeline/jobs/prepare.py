@@ -11,7 +11,14 @@ import pandas as pd
 
 from causaldq.errors import DataError
 from causaldq.files import write_atomically, write_json
-from causaldq.models.rows import block_length, estimate_covariance, fit_scale, varying
+from causaldq.models.rows import (
+    Covariance,
+    Scale,
+    block_length,
+    estimate_covariance,
+    fit_scale,
+    varying,
+)
 from causaldq.models.streams import Records, StreamModel
 from causaldq.pipeline import places
 from causaldq.pipeline.sources.base import Recorded
@@ -67,29 +74,11 @@ def run(
     for note in recorded.notes:
         print(f"{job.source}: {note}", file=sys.stderr)
 
-    scale = fit_scale(recorded.in_control, recorded.names)
-    rows = scale.apply(recorded.in_control)
-    covariance = estimate_covariance(rows)
-    p = len(recorded.names)
-    none = np.empty((0, p))
+    model, scale, covariance = standardised(recorded)
+    rows, p = model.rows, model.p
     write_table(tidy, recorded.table, recorded.units)
     Events.of(recorded.events, p).scaled(scale).save(events)
-    StreamModel(
-        names=tuple(recorded.names),
-        rows=rows,
-        covariance=covariance.matrix,
-        effects=np.zeros((p, p)),
-        records=Records(
-            mean=scale.mean,
-            sd=scale.sd,
-            held_out=scale.apply(recorded.held_out),
-            anomalous=none if recorded.anomalous is None else scale.apply(recorded.anomalous),
-            test_anomalous=none
-            if recorded.test_anomalous is None
-            else scale.apply(recorded.test_anomalous),
-            window=recorded.window,
-        ),
-    ).save(streams)
+    model.save(streams)
     write_json(
         facts,
         {
@@ -107,6 +96,27 @@ def run(
             "passed_over": list(files.passed_over),
         },
     )
+
+
+def standardised(recorded: Recorded) -> tuple[StreamModel, Scale, Covariance]:
+    """Streams in the scale of the in-control rows, the scale, and how they vary together."""
+    scale = fit_scale(recorded.in_control, recorded.names)
+    rows = scale.apply(recorded.in_control)
+    covariance = estimate_covariance(rows)
+    p = len(recorded.names)
+    none = np.empty((0, p))
+    records = Records(
+        mean=scale.mean,
+        sd=scale.sd,
+        held_out=scale.apply(recorded.held_out),
+        anomalous=none if recorded.anomalous is None else scale.apply(recorded.anomalous),
+        test_anomalous=none
+        if recorded.test_anomalous is None
+        else scale.apply(recorded.test_anomalous),
+        window=recorded.window,
+    )
+    names, effects = tuple(recorded.names), np.zeros((p, p))
+    return StreamModel(names, rows, covariance.matrix, effects, records), scale, covariance
 
 
 def without_constant_streams(recorded: Recorded) -> Recorded:

@@ -6,6 +6,8 @@ from causaldq.pipeline.jobs import (
     aggregate,
     claims,
     describe,
+    faults,
+    flare_scale,
     gather_propagation,
     name_causes,
     overall,
@@ -32,12 +34,21 @@ def measured(plan: "Plan") -> list[str]:
         theory: plan.config.theory is not None,
         showcase: plan.config.report.showcase is not None,
         gather_propagation: bool(plan.studies()),
+        flare_scale: plan.config.flare_scale is not None,
     }
     results = [path for job, is_made in others.items() if is_made for path in job.OUTPUTS.values()]
+    watched = plan.with_fault_table()
+    cited = ["data/reference/cited_delays.csv"] if watched else []
     return [
         *delays(plan),
         *map(plan.place, results),
         *plan.place_all(name_causes.OUTPUTS["output"], scenario=plan.with_causes()),
+        *(
+            path
+            for place in faults.OUTPUTS.values()
+            for path in plan.place_all(place, scenario=watched)
+        ),
+        *cited,
         "data/reference/hyperparameters.csv",
     ]
 

@@ -16,12 +16,15 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from causaldq.files import sha256
 from causaldq.pipeline.code import job_hash
-from causaldq.pipeline.lineage.records import Record, seed_of
+from causaldq.pipeline.lineage.records import LOCK, Record, seed_of
 from causaldq.pipeline.lineage.repository import git, head, is_in_history, lay_out
 
 SLACK = timedelta(minutes=10)
 """What clocks of machines that share a folder may differ by."""
+GIVEN_BY_COMMIT = ("src", "scripts", "data", "notebooks", LOCK)
+"""What jobs run and read that no job has made."""
 SCRIPT = re.compile(r"scripts/\w+\.py")
 
 ASK = """
@@ -135,19 +138,33 @@ class Code:
             return {record.job: why for record in records}
         told = git(self.root, "show", "--no-patch", "--format=%ct", commit)
         made = datetime.fromtimestamp(int(told or 0), UTC)
-        known = self._hashes(commit, records)
+        known, given = self._hashes(commit, records)
         found = {}
         for record in records:
             if record.when_started < made - SLACK:
                 found[record.job] = f"it started before its commit {commit[:7]} was made"
             elif record.code.hash != known[record.job] and not record.code.dirty:
                 found[record.job] = f"its code is not that of its commit {commit[:7]}"
+            elif not record.code.dirty and (other := _other_given(record, given)):
+                found[record.job] = f"its {other} is not that of its commit {commit[:7]}"
         return found
 
-    def _hashes(self, commit: str, records: list[Record]) -> dict[str, str | None]:
+    def _hashes(
+        self, commit: str, records: list[Record]
+    ) -> tuple[dict[str, str | None], dict[str, str]]:
+        """Hashes of the code of jobs, and of the files that a commit gave them."""
         jobs = [(record.script, record.settings) for record in records]
-        with tempfile.TemporaryDirectory() as name:
-            if not lay_out(self.root, commit, Path(name), ("src", "scripts")):
-                return dict.fromkeys((record.job for record in records), None)
-            hashes = hashes_in(Path(name), jobs)
-        return dict(zip((record.job for record in records), hashes, strict=True))
+        names = {name for record in records for name in record.inputs if not name.startswith("/")}
+        with tempfile.TemporaryDirectory() as place:
+            tree = Path(place)
+            if not lay_out(self.root, commit, tree, GIVEN_BY_COMMIT):
+                return dict.fromkeys((record.job for record in records), None), {}
+            hashes = hashes_in(tree, jobs)
+            given = {n: sha256(tree / n) for n in (LOCK, *names) if (tree / n).is_file()}
+        return dict(zip((record.job for record in records), hashes, strict=True)), given
+
+
+def _other_given(record: Record, given: dict[str, str]) -> str | None:
+    """A file that a commit holds, and of which a record has another hash."""
+    used = {name: known.sha256 for name, known in record.inputs.items()} | {LOCK: record.code.lock}
+    return next((name for name in used.keys() & given.keys() if used[name] != given[name]), None)

@@ -15,7 +15,7 @@ from typing import Any
 import pandas as pd
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from causaldq.files import by_name, read_csv
+from causaldq.files import by_name, read_csv, sha256
 from causaldq.pipeline.config import Config
 from causaldq.pipeline.evaluation.aggregate import aggregate, gather
 from causaldq.pipeline.evaluation.training import read_curves, summarise, verdict
@@ -86,6 +86,7 @@ def all_cards(config: Config, tidy: Tidy, given: Given) -> Iterator[tuple[str, C
         yield from claim_cards(config, tidy)
     if "training" in tidy.files:
         yield from training_cards(config, tidy, given)
+    yield from file_cards(config, tidy)
 
 
 # --- delays ------------------------------------------------------------------------------
@@ -234,6 +235,26 @@ def training_cards(config: Config, tidy: Tidy, given: Given) -> Iterator[tuple[s
                 file=file,
             ),
         )
+
+
+def file_cards(config: Config, tidy: Tidy) -> Iterator[tuple[str, Card]]:
+    """A card for each tidy result as a whole: its hash, and that of its record."""
+    store = RecordStore(Path(), config.profile)
+    for path in tidy.files.values():
+        name = path.as_posix()
+        record = store.makers.get(name)
+        if record is not None:
+            yield (
+                codes.file_code(path.name),
+                Card(
+                    what=f"The numbers that {path.name} holds",
+                    printed=f"sha256 {sha256(path)}",
+                    recomputed=f"sha256 {record.outputs[name].sha256}",
+                    way="by its record; replay makes the file again",
+                    files=[name],
+                    file=name,
+                ),
+            )
 
 
 # --- jobs ----------------------------------------------------------------------------------

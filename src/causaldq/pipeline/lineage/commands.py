@@ -48,6 +48,7 @@ def trace(
     from causaldq.files import write_text
     from causaldq.pipeline.lineage import show
     from causaldq.pipeline.lineage.asked import resolve
+    from causaldq.pipeline.lineage.safe_names import printable
     from causaldq.pipeline.lineage.trace import as_data
     from causaldq.pipeline.lineage.trace import trace as find
 
@@ -70,7 +71,7 @@ def trace(
         else:
             console.print("[bold red]Not verified:[/bold red]")
             for text in found.reasons:
-                console.print(f"  {text}", markup=False)
+                console.print(f"  {printable(text)}", markup=False)
     if not found.verified:
         raise SystemExit(1)
 
@@ -99,6 +100,7 @@ def verify(
     from causaldq.pipeline.lineage import verify as checks
     from causaldq.pipeline.lineage.records import profiles
     from causaldq.pipeline.lineage.trace import relative
+    from causaldq.pipeline.lineage.verdict_text import lines
 
     within: Path | None = None
     wanted = profiles(HERE)
@@ -121,7 +123,7 @@ def verify(
         _print_json([dataclasses.asdict(verdict) for verdict in verdicts])
     else:
         for verdict in verdicts:
-            print("\n".join(checks.lines(verdict)))
+            print("\n".join(lines(verdict)))
     if any(verdict.findings for verdict in verdicts):
         raise SystemExit(1)
 
@@ -183,6 +185,7 @@ def crate(
     from causaldq.pipeline.lineage import verify as checks
     from causaldq.pipeline.lineage.crate import make_crate
     from causaldq.pipeline.lineage.crate_entities import Packed
+    from causaldq.pipeline.lineage.verdict_text import lines
 
     who = _told("operator", operator, "who ran it")
     where = _told("host", host, "on which machine it ran")
@@ -190,7 +193,7 @@ def crate(
         raise DataError(f"{output} exists already; give a new folder")
     verdict = checks.verify(HERE, profile, _options(config, configfile))
     if verdict.findings and not anyway:
-        print("\n".join(checks.lines(verdict)))
+        print("\n".join(lines(verdict)))
         raise DataError(f"the run of {profile} is not verified; mend it, or pack it --anyway")
     print(make_crate(HERE, profile, output, Packed(verdict.findings, who, where)))
 
@@ -259,6 +262,7 @@ def resources(
 def _replay(found: "Trace", folder: Path) -> bool:
     from causaldq.pipeline.lineage.replay import replay as run
     from causaldq.pipeline.lineage.replay import replayable, same_environment
+    from causaldq.pipeline.lineage.safe_names import printable
     from causaldq.pipeline.lineage.trace import gone
 
     steps = replayable(found)
@@ -276,7 +280,7 @@ def _replay(found: "Trace", folder: Path) -> bool:
     made = {name for step in steps for name in step.record.outputs}
     reasons = [*found.doubts, *(gone(name) for name in found.absent if name not in made)]
     for text in reasons:
-        print(f"Not verified: {text}")
+        print(f"Not verified: {printable(text)}")
     good &= not reasons
     print("Replayed: everything is the same." if good else "Replayed: it is not the same.")
     return good

@@ -27,6 +27,9 @@ KEYS = {
 }
 """What tells cells apart, by a column that no other table has: injected shifts, recorded events."""
 
+UNREADABLE = (KeyError, ValueError, TypeError, IndexError, OSError)
+"""What reading damaged tidy results raises."""
+
 COMPARED = ["among_best", "among_published", "way_to_oracle"]
 """What a cell says of other methods."""
 
@@ -166,7 +169,7 @@ def shown_again(root: Path, record: Record, table: Table) -> tuple[dict[str, str
     tidy = _Read(config_of(record), root, record.inputs)
     try:
         made = {".tex": table.latex(tidy), ".csv": csv_text(table.twin(tidy))}
-    except (KeyError, ValueError, TypeError, IndexError, FileNotFoundError) as error:
+    except UNREADABLE as error:
         raise DataError(f"the table {table.name} cannot be shown again ({error!r})") from None
     return made, tidy.looked_at
 
@@ -177,7 +180,10 @@ def rows_of_figure(root: Path, record: Record, name: str) -> tuple[pd.DataFrame,
     if figure is None or figure.rows is None:
         return None
     tidy = _Read(config_of(record), root, record.inputs)
-    rows = figure.rows(tidy)
+    try:
+        rows = figure.rows(tidy)
+    except UNREADABLE as error:
+        raise DataError(f"the rows of {name} cannot be read ({error!r})") from None
     return rows, next(iter(tidy.looked_at))
 
 

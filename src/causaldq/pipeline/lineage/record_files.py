@@ -90,14 +90,19 @@ def _packed(root: Path, path: Path) -> Iterator[Entry]:
     if first is None or not isinstance(first.get("usual"), dict):
         yield Entry(place, path.stem, head, None, why or "its first line is not one of ours")
         return
+    seen: set[str] = set()
     for number, text in enumerate(lines, 2):
         line, why = _parsed(text)
         said = None if line is None else _unfolded(line, first["usual"])
         job = said.get("job") if said else None
-        if said is None or not isinstance(job, str) or job.partition("/")[0] != path.stem:
-            why = why or "it belongs to no job of this rule"
+        if not isinstance(job, str) or job.partition("/")[0] != path.stem:
+            said, why = None, why or "it belongs to no job of this rule"
+        elif job in seen:
+            said, why = None, f"it is a second record of the job {job}"
+        if said is None or not isinstance(job, str):
             yield Entry(f"{place}, line {number}", f"{path.stem}, line {number}", text, None, why)
         else:
+            seen.add(job)
             short = job.partition("/")[2] or job
             yield Entry(f"{place}#{short}", job, text, said)
 

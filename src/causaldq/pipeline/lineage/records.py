@@ -8,7 +8,7 @@ causaldq.pipeline.lineage.record_files.
 
 import shlex
 from datetime import UTC, datetime
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -106,10 +106,15 @@ class Record(Settings):
 
 def words_of(command: str) -> list[str]:
     """A command as a shell reads it; as it stands if no shell can."""
+    return list(_words_of(command))
+
+
+@lru_cache(maxsize=4096)
+def _words_of(command: str) -> tuple[str, ...]:
     try:
-        return shlex.split(command)
+        return tuple(shlex.split(command))
     except ValueError:
-        return [command]
+        return (command,)
 
 
 def same_command(one: str, other: str) -> bool:

@@ -27,7 +27,7 @@ class SafeNames:
         """Why a name does not stand for a data file of the project; None if it does."""
         path = PurePosixPath(name)
         plain = path.as_posix() == name and not path.is_absolute() and ".." not in path.parts
-        if not plain or not path.name or "\0" in name:
+        if not plain or not path.name or not name.isprintable():
             return "is no plain path from the project's folder"
         if path.suffix in (".py", ".pyc") or any(part.startswith(".") for part in path.parts):
             return "is no data file"
@@ -66,6 +66,17 @@ class SafeNames:
         """Files outside the project that settings name, such as a user's own data."""
         whole = {os.path.abspath(self._home / text) for text in texts(settings) if "/" in text}
         return {name for name in whole if not Path(name).is_relative_to(self._home)}
+
+
+def printable(text: str) -> str:
+    """A text that tells a terminal nothing but itself.
+
+    Examples
+    --------
+    >>> printable("a\\x1b[2J, σ")
+    'a\\\\x1b[2J, σ'
+    """
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
 def texts(value: Any) -> Iterator[str]:

@@ -30,6 +30,8 @@ OF_RULES = {
     "propagation": "Shifts that spread along a graph were monitored, study {name}.",
     "gather_propagation": "The studies of shifts that spread were gathered.",
     "name_causes": "The root causes that methods name for {name} were written down.",
+    "flare_scale": "Surrogate flares were drawn with windows that differ more and more.",
+    "faults": ("Every method of {name} watched recorded faults and rows held out, at many limits."),
     "summarise_training": (
         "The logs of all training runs were summarised: where rewards end, and how soon."
     ),

@@ -8,6 +8,7 @@ from rich.markup import escape
 from rich.tree import Tree
 
 from causaldq.pipeline.lineage.records import Record, seed_of
+from causaldq.pipeline.lineage.safe_names import printable
 from causaldq.pipeline.lineage.trace import Source, Step, Trace
 
 AT_MOST = 6
@@ -70,7 +71,7 @@ def _lines(found: Trace, step: Step, full: bool) -> Iterator[str]:
     if more := len(step.files) - len(few(found, step.files)):
         yield f"[dim]and {more} more files, as recorded or not here[/dim]"
     yield f"[dim]{code_of(record)}{seed}[/dim]"
-    command = record.command if full else short_command(record)
+    command = printable(record.command if full else short_command(record))
     yield f"[dim]$ {escape(command)}[/dim]"
 
 

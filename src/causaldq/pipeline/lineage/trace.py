@@ -305,6 +305,9 @@ class _Findings:
 
     def recomputed(self, row: "pd.Series[Any]", gatherer: Record | None) -> str:
         """What the runs of a cell say of it, in a few words; differences are doubts."""
+        if recompute.kind_of(row) is not None and gatherer is None:
+            self.doubt(f"{cells.named(row)}: no job that gathers runs is behind it")
+            return "; not recomputed"
         if gatherer is None or recompute.kind_of(row) is None:
             self._note("cells of this table are not recomputed; `replay` makes the file again")
             return ""

@@ -59,6 +59,8 @@ class Verdict:
     findings: list[Finding]
     notes: list[str]
     """Worth knowing, and no fault."""
+    left_behind: bool = False
+    """Whether the current settings and code ask for something else than most of it."""
     absent: Absent | None = None
     """What is not here, and need not be."""
     provenance: str | None = None
@@ -98,12 +100,16 @@ def verify(
         # dvc.lock speaks of whole folders.
         findings = [f for f in findings if any(Path(n).is_relative_to(f.file) for n in told)]
     attested = attest(root, profile, signers)
+    old = 2 * sum(finding.kind in ("stale", "missing") for finding in findings) > len(names)
+    # Of a run that is left behind all counts that it had.
+    gone = {n for n in store.makers if _is_gone(store, n)} if old else gone
     return Verdict(
         profile,
         jobs=len({id(r) for r in store.makers.values()}),
         files=len(names - gone),
         findings=[*findings, *_check_manifest(profile, attested)],
-        notes=[*_of_another_time(store, findings, len(names)), *_notes(store)],
+        notes=[*(_of_another_time(store) if old else ()), *_notes(store)],
+        left_behind=old,
         absent=_told_absent(store, gone if within is None else gone & names),
         provenance=_provenance(store),
         records=attested.hash,
@@ -145,11 +151,15 @@ def _upstream(store: RecordStore, names: set[str]) -> set[str]:
 
 def _absent(store: RecordStore, jobs: dict[str, PlannedJob]) -> set[str]:
     """What is not here and need not be: artifacts that a good record knows, as it is asked for."""
-    gone = [n for n in store.makers if may_be_absent(n) and store.content_hash(n) is None]
+    gone = [name for name in store.makers if _is_gone(store, name)]
     asked = {store.makers[n].job: (store.makers[n], jobs[n]) for n in gone if n in jobs}
     # Once a job, which may have made several: it hashes the job's code.
     stale = {job for job, (record, planned) in asked.items() if _stale(store, record, planned)}
     return {n for n in gone if n not in jobs or store.makers[n].job not in stale}
+
+
+def _is_gone(store: RecordStore, name: str) -> bool:
+    return may_be_absent(name) and store.content_hash(name) is None
 
 
 def _told_absent(store: RecordStore, names: set[str]) -> Absent | None:
@@ -262,11 +272,10 @@ def _inputs_gone(store: RecordStore, jobs: dict[str, PlannedJob], gone: set[str]
     return sorted(name for name in used if store.content_hash(name) is None)
 
 
-def _of_another_time(store: RecordStore, findings: list[Finding], files: int) -> Iterator[str]:
+def _of_another_time(store: RecordStore) -> Iterator[str]:
     """One line for a run as a whole that the current settings and code have left behind."""
-    old = sum(finding.kind in ("stale", "missing") for finding in findings)
     ran = Counter(record.code.commit for record in store.makers.values() if record.code.commit)
-    if ran and 2 * old > files:
+    if ran:
         commit = ran.most_common(1)[0][0]
         yield (
             f"most of it is of commit {commit[:7]}, and not what the current settings and code ask"
@@ -294,7 +303,9 @@ def _check_lock(store: RecordStore) -> Iterator[Finding]:
     """What dvc.lock says of this profile's outputs, where all of their files are here."""
     root = store.root
     gone = [Path(name) for name in store.makers if store.hash(name) is None]
-    for name, stage in locked_stages(root / "dvc.lock").items():
+    # The default profile's lies at the top, that of another in a folder named like it.
+    locks = [root / "dvc.lock", root / store.profile / "dvc.lock"]
+    for name, stage in ((n, s) for lock in locks for n, s in locked_stages(lock).items()):
         if not any(Path(out.path).parts[1:2] == (store.profile,) for out in stage.outs):
             continue
         for out in stage.outs:
@@ -339,51 +350,3 @@ def prune(root: Path, verdict: Verdict) -> list[str]:
     if gone and all(finding.file != manifest for finding in verdict.findings):
         write_manifest(root, verdict.profile)
     return gone
-
-
-REMEDIES = {
-    "missing": "`dvc pull` restores it if it was pushed; else run snakemake",
-    "changed": "the next run makes it again; `dvc checkout` restores it if it is in the cache",
-    "unexplained": "the next run makes it again if it is asked for; delete it if it is not",
-    "invalid": "delete it, and the next run makes its files again",
-    "stale": "the next run makes it again",
-}
-
-
-MANY = 5
-"""If more files of a folder have one thing wrong, one line tells; `--json` lists them all."""
-
-
-def lines(verdict: Verdict) -> Iterator[str]:
-    """The verdict for people."""
-    for kind, remedy in REMEDIES.items():
-        alike: dict[tuple[Path, str], list[str]] = {}
-        for finding in verdict.findings:
-            if finding.kind == kind:
-                place = Path(finding.file).parent, finding.why
-                alike.setdefault(place, []).append(finding.file)
-        if alike:
-            yield f"{kind} ({remedy}):"
-        for (folder, why), files in alike.items():
-            if len(files) > MANY:
-                yield f"  {folder}/, {len(files)} files: {why}"
-            else:
-                yield from (f"  {file}: {why}" for file in files)
-    if any(finding.why == NOT_ASKED_FOR for finding in verdict.findings):
-        yield "`verify --prune` deletes what the current settings do not ask for."
-    yield from (f"note: {note}" for note in verdict.notes)
-    if verdict.absent:
-        yield f"{verdict.profile}: {verdict.absent.told('`snakemake`')}"
-    if verdict.provenance:
-        yield f"{verdict.profile}: provenance {verdict.provenance}, as its pages print it"
-    if verdict.records:
-        where = f"as in commit {verdict.commit[:7]}" if verdict.commit else "not committed"
-        signed = f", signed {verdict.signature}" if verdict.signature else ""
-        yield f"{verdict.profile}: records {verdict.records[:SHORT]}: {where}{signed}"
-    if verdict.findings:
-        yield f"{verdict.profile}: {len(verdict.findings)} findings in {verdict.files} files"
-    else:
-        yield (
-            f"{verdict.profile}: {verdict.files} files are what the records say, and what the"
-            " current settings, code and data ask for"
-        )

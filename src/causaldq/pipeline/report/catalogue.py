@@ -12,7 +12,16 @@ import pandas as pd
 
 from causaldq.pipeline.config import Config
 from causaldq.pipeline.plan import Plan
-from causaldq.pipeline.report import claims, overall, paper_tables, propagation, tables, theory
+from causaldq.pipeline.report import (
+    claims,
+    faults,
+    flares,
+    overall,
+    paper_tables,
+    propagation,
+    tables,
+    theory,
+)
 from causaldq.pipeline.report.latex import latex
 from causaldq.pipeline.report.shown import Figure, Table, table
 from causaldq.pipeline.report.tidy import TOGETHER, Tidy, table_name
@@ -44,6 +53,7 @@ def _notebooks(config: Config, plan: Plan) -> list[str]:
         "graph": bool(plan.networks),
         "training": bool(plan.networks),
         "detection": True,
+        "faults": bool(plan.with_fault_table()),
         "places": bool(plan.shared_networks()) and bool(plan.crossed()),
         "causes": config.propagation is not None,
         "claims": claims.concerns(config),
@@ -367,6 +377,8 @@ def _theory(plan: Plan) -> Shown:
 SECTIONS: tuple[Callable[[Plan], Shown], ...] = (
     _claims,
     _delays,
+    faults.shown,
+    flares.shown,
     _events,
     _training,
     _paper_tables,

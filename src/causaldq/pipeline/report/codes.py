@@ -74,3 +74,8 @@ def tally_code(part: str) -> str:
 
 def training_code(number: int) -> str:
     return f"training/{number}"
+
+
+def file_code(name: str) -> str:
+    """The code of a result as a whole, for numbers that have no card of their own."""
+    return f"file/{name}"

@@ -13,6 +13,7 @@ from nbconvert import HTMLExporter
 from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
 
 from causaldq.files import write_text
+from causaldq.pipeline.report.codes import CARDS, card, file_code
 from causaldq.pipeline.report.tidy import short_hash
 
 STYLE = (
@@ -95,6 +96,7 @@ def run_notebook(notebook: Path, results: Path, provenance: Path, output: Path) 
             config=Config({"KernelManager": own}),
         )
     name_in_order(made)
+    link_numbers(made)
     page, _ = PageExporter().from_notebook_node(made, {"metadata": {"name": notebook.stem}})
     start, _, end = page.replace("</head>", f"{STYLE}</head>", 1).rpartition("</body>")
     told = FOOTER.format(provenance=short_hash(provenance), results=results)
@@ -115,3 +117,29 @@ def name_in_order(notebook: Any) -> None:
             for name in re.findall(r'<table id="(T_[0-9a-f]+)"', text):
                 text = re.sub(rf"\b{name}(?![0-9a-f])", f"T_{next(numbers)}", text)
                 output["data"]["text/html"] = text
+
+
+NUMBER = r"[-+−]?\d[^<|]*"
+"""What begins like one, with all that stands in the same cell."""
+
+
+def link_numbers(notebook: Any, cards: str = f"../{CARDS}") -> None:
+    """Let the numbers of tables lead to the card of the result that their cell is tagged with."""
+    for cell in notebook.cells:
+        result = cell.get("metadata", {}).get("result")
+        for output in cell.get("outputs", []) if result else []:
+            data, to = output.get("data", {}), card(file_code(result), cards)
+            if "text/html" in data:
+                linked = rf'\1<a href="{to}">\2</a>'
+                data["text/html"] = re.sub(
+                    rf"(<td[^>]*>)\s*({NUMBER})(?=</td>)", linked, data["text/html"]
+                )
+            if "text/markdown" in data:
+                lines = data["text/markdown"].split("\n")
+                data["text/markdown"] = "\n".join(_linked_row(line, to) for line in lines)
+
+
+def _linked_row(line: str, to: str) -> str:
+    if not line.startswith("|") or line.startswith("|---"):
+        return line
+    return re.sub(rf"(?<=\| )({NUMBER}?)(?= \|)", rf"[\1]({to})", line)

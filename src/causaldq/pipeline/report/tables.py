@@ -9,6 +9,8 @@ from causaldq.pipeline.report.labels import label
 from causaldq.pipeline.report.latex import RULE, bold, grey, heading, latex, line, tabular
 from causaldq.pipeline.sources.tep import FAULTS
 
+PAPER_FLARES = 33
+"""Parameters that the paper's flares have."""
 TRAINING_CAPTION = (
     "Training. Reward: the paper's, an episode, counted alike for all agents, mean of the last five"
     " epochs. Epoch: first at which the reward reaches 95\\% of its own final value. Hits: share of"
@@ -79,7 +81,10 @@ def delay_cell(cell: pd.Series) -> str:
 
 def size(cell: pd.Series) -> str:
     """Streams, sensors and shifted streams; a flare shifts what it shifts."""
-    shifted = "" if cell["setting"] == "sfd" else f" and $k={cell['k']}$ shifted streams"
+    if cell["setting"] == "sfd":
+        of_paper = f" of the paper's {PAPER_FLARES}" if cell["p"] < PAPER_FLARES else ""
+        return f"$p={cell['p']}${of_paper} parameters, $m={cell['m']}$ sensors"
+    shifted = f" and $k={cell['k']}$ shifted streams"
     return f"$p={cell['p']}$ streams, $m={cell['m']}$ sensors{shifted}"
 
 

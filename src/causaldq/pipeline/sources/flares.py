@@ -4,10 +4,10 @@ The table has the columns window, label, step and then the parameters. The label
 flare follows (SWAN-SF writes NF or FQ), otherwise the class of the largest flare: B, C, M, X.
 """
 
+import itertools
 import json
 import re
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, Self
 
@@ -19,10 +19,16 @@ from causaldq.errors import DataError
 from causaldq.pipeline.sources.base import FetchedSource, Recorded
 from causaldq.pipeline.sources.catalogue import FileSet
 from causaldq.pipeline.sources.fetch import Delivered, Fetched, Way, given
-from causaldq.setting import Distinct, Name, Settings
-from causaldq.types import Bools, Floats
+from causaldq.pipeline.sources.flare_tables import (
+    fill_gaps,
+    joined_windows,
+    parameters_of,
+    window_table,
+    window_values,
+)
+from causaldq.setting import Distinct, Name, NotNegative, Settings
+from causaldq.types import Floats
 
-KEYS = ("window", "label", "step")
 QUIET = "Q"
 
 SWAN_PARAMETERS: tuple[str, ...] = (
@@ -35,6 +41,7 @@ SWAN_PARAMETERS: tuple[str, ...] = (
 LONGEST_LINE = 16 << 20
 """Bytes. A window takes some 50 thousand; what is longer is no line of the BigData Cup."""
 
+QUIET_LABEL = re.compile(rb'"label"\s*:\s*"Q"')
 LINE_START = re.compile(rb'\s*\{\s*"((?:[^"\\]|\\.)*)"\s*:')
 
 # lab[B]6.0@7473_id[3648]_st[...]_et[...].csv, and as the archive's partitions spell it:
@@ -83,6 +90,14 @@ class FlareSource(FetchedSource):
     windows: Annotated[
         dict[Name, FlareWindows], Field(description="for each data set the windows to use")
     ]
+    more_quiet: Annotated[
+        int,
+        Field(ge=0, description="further quiet windows, the first there are, for scale and limits"),
+    ]
+    between: Annotated[
+        NotNegative,
+        Field(description="how much surrogate windows differ: 0 all alike, 1 as active regions do"),
+    ]
     reference = "data/reference/flare_moments.json"
     is_inserted = True
 
@@ -108,33 +123,57 @@ class FlareSource(FetchedSource):
 
     def read(self, found: Delivered, reference: Path | None, rng: np.random.Generator) -> Recorded:
         used = self.windows[found.name]
-        quiet_ids = [used.train_quiet, *used.test_quiet, *used.reference]
+        named = [used.train_quiet, *used.test_quiet, *used.reference]
+        more = _more_quiet(found, self.more_quiet, named)
+        quiet_ids = [*named, *more]
         flare_ids = [used.train_flare, *used.test_flare]
-        filled = fill_gaps(_table(found, quiet_ids + flare_ids, reference, rng))
+        filled = fill_gaps(_table(found, quiet_ids + flare_ids, reference, rng, self.between))
         values = {window: _values(filled.table, window, flare=False) for window in quiet_ids}
         values |= {window: _values(filled.table, window, flare=True) for window in flare_ids}
         return Recorded(
             parameters_of(filled.table),
-            np.concatenate([values[window] for window in (used.train_quiet, *used.reference)]),
+            np.concatenate([values[w] for w in (used.train_quiet, *used.reference, *more)]),
             np.concatenate([values[window] for window in used.test_quiet]),
             filled.table,
             anomalous=values[used.train_flare],
             test_anomalous=np.concatenate([values[window] for window in used.test_flare]),
             window=len(values[used.train_quiet]),
-            notes=filled.messages,
+            notes=[*filled.messages, *_fewer(self.more_quiet, more)],
         )
 
 
+def _more_quiet(found: Delivered, n: int, named: Sequence[str]) -> list[str]:
+    """The first n quiet windows of a data set that are not named already, or fewer."""
+    ids: Iterator[str]
+    if n == 0:
+        return []
+    if found.name == "flares_swan":
+        index = index_swan(next(iter(found.files.values())).parent).drop_duplicates("window")
+        ids = map(str, index.loc[index["label"] == QUIET, "window"])
+    elif found.name == "flares_bigdata":
+        ids = quiet_bigdata(next(iter(found.files.values())))
+    else:
+        ids = (f"surrogate_{QUIET}_{number}" for number in itertools.count(1))
+    return list(itertools.islice((window for window in ids if window not in named), n))
+
+
+def _fewer(wanted: int, found: Sequence[str]) -> list[str]:
+    if len(found) == wanted:
+        return []
+    return [f"{wanted} more quiet windows were asked for, there are {len(found)}"]
+
+
 def _table(
-    found: Delivered, ids: list[str], moments: Path | None, rng: np.random.Generator
-) -> pd.DataFrame:
+    found: Delivered, ids: list[str], moments: Path | None, rng: np.random.Generator,
+    between: float,
+) -> pd.DataFrame:  # fmt: skip
     if found.name == "flares_swan":
         return read_swan(next(iter(found.files.values())).parent, ids)
     if found.name == "flares_bigdata":
         return read_bigdata(next(iter(found.files.values())), ids)
     from causaldq.pipeline.sources.surrogate import read_moments, surrogate_windows
 
-    return surrogate_windows(read_moments(Path(str(moments))), ids, rng)
+    return surrogate_windows(read_moments(Path(str(moments))), ids, rng, between)
 
 
 def _values(table: pd.DataFrame, window: str, *, flare: bool) -> Floats:
@@ -182,7 +221,15 @@ def read_bigdata(path: Path, windows: Collection[str]) -> pd.DataFrame:
     for window, frame in found.items():
         if list(frame.columns) != parameters:
             raise DataError(f"{path}, window {window!r}: other parameters than the others have")
-    return _joined([found[window] for window in dict.fromkeys(map(str, windows))])
+    return joined_windows([found[window] for window in dict.fromkeys(map(str, windows))])
+
+
+def quiet_bigdata(path: Path) -> Iterator[str]:
+    """The ids of the quiet windows of a file, in its order."""
+    for _, line in _lines(path):
+        found = LINE_START.match(line)
+        if found is not None and QUIET_LABEL.search(line):
+            yield found[1].decode("utf-8", "replace")
 
 
 def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
@@ -232,7 +279,7 @@ def _parse(path: Path, number: int, line: bytes, window: str) -> pd.DataFrame:
         raise DataError(f"{path}, line {number}: damaged ({reason}); download it again") from None
     if not steps or not isinstance(label, str):
         raise DataError(f"{path}, line {number}: an empty window; give another id")
-    return _window_table(window, label, columns, len(steps))
+    return window_table(window, label, columns, len(steps))
 
 
 def _number(value: object) -> float:
@@ -282,7 +329,7 @@ def read_swan(folder: Path, windows: Collection[str] | None = None) -> pd.DataFr
             raise DataError(
                 f"{folder} has no window {window!r}; it has {index.index[0]!r} and so on"
             )
-    return _joined(
+    return joined_windows(
         [
             _swan_window(
                 Path(str(index.at[window, "path"])), window, str(index.at[window, "label"])
@@ -307,92 +354,7 @@ def _swan_window(path: Path, window: str, label: str) -> pd.DataFrame:
     except ValueError as error:
         raise DataError(_one_line(f"{path} holds text: {error}; fetch it again")) from None
     columns = {name: values[name].tolist() for name in SWAN_PARAMETERS}
-    return _window_table(window, label, columns, len(frame))
-
-
-# --- the table ---------------------------------------------------------------------------------
-
-
-def _window_table(
-    window: str, label: str, columns: dict[str, list[float]], steps: int
-) -> pd.DataFrame:
-    index = pd.MultiIndex.from_product([[window], [label], range(steps)], names=list(KEYS))
-    return pd.DataFrame(columns, index=index, dtype=np.float64)
-
-
-def _joined(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
-    if not frames:
-        raise DataError("no window was asked for; give at least one")
-    return pd.concat(frames).reset_index()
-
-
-def parameters_of(table: pd.DataFrame) -> list[str]:
-    """The parameters of a tidy table, in its order."""
-    return [str(column) for column in table.columns if column not in KEYS]
-
-
-@dataclass(frozen=True)
-class Filled:
-    """A tidy table without gaps, and what was done to get there."""
-
-    table: pd.DataFrame
-    gaps: pd.DataFrame
-    """Columns window, parameter, count: the values that were interpolated."""
-    dropped: tuple[str, ...]
-    """Parameters that some window lacks altogether."""
-    messages: tuple[str, ...]
-
-
-def fill_gaps(table: pd.DataFrame) -> Filled:
-    """Interpolate missing values within each window; at its edges take the nearest value.
-
-    A parameter that a window lacks altogether is dropped from all of them. Give only the windows
-    that are used: each can cost parameters.
-    """
-    parameters = parameters_of(table)
-    filled = table.copy()
-    lost: dict[str, str] = {}
-    gaps = []
-    for window, rows in table.groupby("window", sort=False):
-        values = rows[parameters].to_numpy(np.float64, copy=True)
-        known = np.isfinite(values)
-        for column, name in enumerate(parameters):
-            count = int((~known[:, column]).sum())
-            if count == len(values):
-                lost.setdefault(name, str(window))
-            elif count:
-                gaps.append((str(window), name, count))
-                _interpolate(values[:, column], known[:, column])
-        filled.loc[rows.index, parameters] = values
-    dropped = tuple(name for name in parameters if name in lost)
-    if len(dropped) == len(parameters):
-        raise DataError(f"window {lost[parameters[0]]!r} has no values at all; give another")
-    summary = pd.DataFrame(gaps, columns=["window", "parameter", "count"])
-    summary = summary[~summary["parameter"].isin(dropped)].reset_index(drop=True)
-    messages = [f"{name} dropped: window {lost[name]!r} has no value of it" for name in dropped]
-    if len(summary):
-        messages.append(
-            f"{summary['count'].sum()} missing values interpolated in "
-            f"{summary['window'].nunique()} windows"
-        )
-    return Filled(filled.drop(columns=list(dropped)), summary, dropped, tuple(messages))
-
-
-def _interpolate(series: Floats, known: Bools) -> None:
-    """Fill the unknown places of `series` (steps,) in place."""
-    places = np.arange(len(series))
-    series[~known] = np.interp(places[~known], places[known], series[known])
-
-
-def window_values(table: pd.DataFrame, window: str) -> tuple[str, Floats]:
-    """The label and the values (steps, p) of one window of a table without gaps."""
-    rows = table[table["window"] == window].sort_values("step")
-    if rows.empty:
-        raise DataError(f"the table has no window {window!r}")
-    values = rows[parameters_of(table)].to_numpy(np.float64, copy=True)
-    if not np.isfinite(values).all():
-        raise DataError(f"window {window!r} has gaps; fill them first")
-    return str(rows["label"].iloc[0]), values
+    return window_table(window, label, columns, len(frame))
 
 
 def _one_line(text: str) -> str:

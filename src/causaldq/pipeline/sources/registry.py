@@ -13,6 +13,7 @@ from causaldq.worlds.simulation import SimulationSource
 KINDS = {
     # the file's name, which is the `kind` in the settings: its class
     "tep": "TepSource",
+    "tep_studio": "TepStudioSource",
     "flares": "FlareSource",
     "own": "OwnSource",
 }

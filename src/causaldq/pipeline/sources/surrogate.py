@@ -9,6 +9,10 @@ Gaussian first-order autoregression,
 with the class's mean, standard deviation and lag-1 autocorrelation phi for every parameter, and
 innovations e so correlated that z has the class's cross-correlations (as closely as a positive
 definite matrix allows). Trends, slower memory and tails of real windows are not reproduced.
+
+Windows of other active regions have other means. How much they differ is known from the regions of
+flares, as there is one quiet region only: on request every surrogate window has an offset of its
+own, drawn from the spread of region means around the mean of their class.
 """
 
 import json
@@ -21,14 +25,9 @@ from pydantic import Field, ValidationError, model_validator
 
 from causaldq.errors import DataError
 from causaldq.files import read_json, write_text
-from causaldq.pipeline.sources.flares import (
-    KEYS,
-    QUIET,
-    fill_gaps,
-    parameters_of,
-    read_swan,
-    window_values,
-)
+from causaldq.models.rows import ledoit_wolf
+from causaldq.pipeline.sources.flare_tables import KEYS, fill_gaps, parameters_of, window_values
+from causaldq.pipeline.sources.flares import QUIET, read_swan
 from causaldq.setting import Count, Positive, Settings
 from causaldq.types import Floats
 
@@ -50,6 +49,17 @@ class ClassMoments(Settings):
     correlation: Annotated[list[list[Correlation]], Field(description="lower triangle, by rows")]
 
 
+class BetweenRegions(Settings):
+    """How the means of active regions differ within a class. Lists have one entry a parameter."""
+
+    regions: Count
+    sd: list[Positive]
+    correlation: Annotated[
+        list[list[Correlation]],
+        Field(description="lower triangle, by rows; shrunk, as regions are few"),
+    ]
+
+
 class FlareMoments(Settings):
     """All that is kept of the real windows."""
 
@@ -57,6 +67,7 @@ class FlareMoments(Settings):
     steps: Annotated[Count, Field(description="rows of a window")]
     parameters: Annotated[list[str], Field(min_length=1)]
     classes: Annotated[dict[str, ClassMoments], Field(description="by label")]
+    between: BetweenRegions | None = None
 
     @model_validator(mode="after")
     def _sizes_agree(self) -> Self:
@@ -108,6 +119,27 @@ def estimate_moments(table: pd.DataFrame, labels: tuple[str, ...], about: str) -
     return FlareMoments(about=about, steps=steps, parameters=parameters_of(table), classes=classes)
 
 
+def between_regions(table: pd.DataFrame) -> BetweenRegions:
+    """The spread of region means around their class mean, over the flare windows of a table.
+
+    A window's name begins with the number of its active region.
+    """
+    flares = table[table["label"] != QUIET]
+    parameters = parameters_of(flares)
+    region = flares["window"].str.partition("@")[0].rename("region")
+    means = flares.groupby(["label", region])[parameters].mean()
+    spread = (means - means.groupby(level="label").transform("mean")).to_numpy(np.float64)
+    freedom = len(means) - means.index.get_level_values("label").nunique()
+    if freedom < 1:
+        raise DataError("no two active regions have flares of one class; give more windows")
+    sd = np.sqrt((spread**2).sum(axis=0) / freedom)
+    matrix, _ = ledoit_wolf(spread / sd)
+    scale = np.sqrt(np.diag(matrix))
+    return BetweenRegions(
+        regions=len(means), sd=_rounded(sd), correlation=_triangle(matrix / np.outer(scale, scale))
+    )
+
+
 def estimate_from_swan(folder: Path, labels: tuple[str, ...] = (QUIET, "B")) -> FlareMoments:
     """Moments of all windows of these labels in a folder of SWAN-SF windows.
 
@@ -123,7 +155,8 @@ def estimate_from_swan(folder: Path, labels: tuple[str, ...] = (QUIET, "B")) -> 
         "12 minutes a step, missing values interpolated; made by "
         "causaldq.pipeline.sources.surrogate.estimate_from_swan."
     )
-    return estimate_moments(filled.table, labels, about)
+    moments = estimate_moments(filled.table, labels, about)
+    return moments.model_copy(update={"between": between_regions(fill_gaps(table).table)})
 
 
 def _class_moments(table: pd.DataFrame, label: str) -> ClassMoments:
@@ -146,10 +179,13 @@ def _class_moments(table: pd.DataFrame, label: str) -> ClassMoments:
         mean=_rounded(np.mean([values.mean(0) for values in windows], axis=0)),
         sd=_rounded(sd),
         autocorrelation=_rounded(lagged / squares),
-        correlation=[
-            [*_rounded(correlation[i, :i].clip(-1, 1)), 1.0] for i in range(len(correlation))
-        ],
+        correlation=_triangle(correlation),
     )
+
+
+def _triangle(correlation: Floats) -> list[list[float]]:
+    """The lower triangle, by rows."""
+    return [[*_rounded(correlation[i, :i].clip(-1, 1)), 1.0] for i in range(len(correlation))]
 
 
 def _rounded(values: Floats) -> list[float]:
@@ -205,16 +241,30 @@ def _full(triangle: list[list[float]]) -> Floats:
     return np.asarray(lower + lower.T - np.eye(len(lower)), np.float64)
 
 
+def draw_offsets(moments: FlareMoments, n: int, between: float, rng: np.random.Generator) -> Floats:
+    """(n, 1, p), what the means of windows are off that of their class; 0 for `between` 0."""
+    p = len(moments.parameters)
+    if between == 0:
+        return np.zeros((n, 1, p))
+    if moments.between is None:
+        raise DataError("the moments do not say how active regions differ; make the file again")
+    factor = np.linalg.cholesky(_full(moments.between.correlation))
+    drawn = rng.standard_normal((n, 1, p)) @ factor.T
+    return np.asarray(between * np.asarray(moments.between.sd) * drawn)
+
+
 def surrogate_table(
-    moments: FlareMoments, counts: dict[str, int], rng: np.random.Generator
+    moments: FlareMoments, counts: dict[str, int], rng: np.random.Generator, between: float = 0.0
 ) -> pd.DataFrame:
     """A tidy table of surrogate windows, named surrogate_Q_1 and so on.
 
-    `counts` says how many of each label.
+    `counts` says how many of each label, `between` how much windows of other regions differ.
     """
     parts = []
     for label, count in counts.items():
-        for i, values in enumerate(draw_windows(moments, label, count, rng), 1):
+        windows = draw_windows(moments, label, count, rng)
+        windows = windows + draw_offsets(moments, count, between, rng)
+        for i, values in enumerate(windows, 1):
             keys = {"window": f"surrogate_{label}_{i}", "label": label, "step": range(len(values))}
             frame = pd.DataFrame(keys)[list(KEYS)]
             parts.append(
@@ -226,12 +276,12 @@ def surrogate_table(
 
 
 def surrogate_windows(
-    moments: FlareMoments, ids: list[str], rng: np.random.Generator
+    moments: FlareMoments, ids: list[str], rng: np.random.Generator, between: float = 0.0
 ) -> pd.DataFrame:
     """A tidy table of the surrogate windows with these ids."""
     counts: dict[str, int] = {}
     for window in ids:
         _, label, number = window.split("_")
         counts[label] = max(counts.get(label, 0), int(number))
-    table = surrogate_table(moments, counts, rng)
+    table = surrogate_table(moments, counts, rng, between)
     return table[table["window"].isin(ids)].reset_index(drop=True)

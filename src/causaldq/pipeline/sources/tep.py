@@ -175,9 +175,10 @@ class TepSource(FetchedSource):
             if name not in COLUMNS:
                 raise DataError(f"streams: no variable {name!r}; they are named xmeas_1, xmv_1")
         in_control = in_control_rows(table, "train", names)
-        notes = []
+        notes, runs = [], 1
         if "test" in set(table["split"]):
             held_out = in_control_rows(table, "test", names)
+            runs = table[(table["fault"] == 0) & (table["split"] == "test")]["run"].nunique()
         else:
             in_control, held_out = split(in_control, self.held_out)
             notes = [f"no in-control test rows: the last {len(held_out)} training rows held out"]
@@ -187,6 +188,7 @@ class TepSource(FetchedSource):
             held_out,
             table,
             events=self._events(table, names),
+            window=len(held_out) // runs if runs > 1 else 0,
             units={variable.id: variable.unit for variable in VARIABLES},
             notes=notes,
         )

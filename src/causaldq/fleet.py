@@ -1,0 +1,359 @@
+"""Many plants in one process: monitors of one method and size that advance together."""
+
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, fields, replace
+from os import PathLike
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from causaldq.covariance import Structured, blocks
+from causaldq.errors import CausalDQError, ConfigError, DataError
+from causaldq.methods.base import State
+from causaldq.monitor import Monitor
+from causaldq.online import LARGEST, SHOWN
+from causaldq.sealed import read_sealed, write_sealed
+from causaldq.sensors import SPIKE, SensorState, allowed, set_aside
+from causaldq.state_arrays import flat
+from causaldq.types import Bools, Floats, Ints
+
+VERSION = 1
+"""Of the file format."""
+BATCH = 125
+"""Monitors whose arrays advance at once: few enough to stay in a core's own memory."""
+
+
+@dataclass(frozen=True)
+class FleetReading:
+    """What one row of k plants said.
+
+    Examples
+    --------
+    >>> one = FleetReading(*[np.zeros(2, bool)] * 2, np.zeros(2), *[np.zeros((2, 1), bool)] * 2)
+    >>> one.alarm.any()
+    np.False_
+    """
+
+    alarm: Bools
+    """(k,)"""
+    fault: Bools
+    """(k,), the method failed, and the monitor began anew."""
+    statistic: Floats
+    """(k,)"""
+    missing: Bools
+    """(k, m), sensors that gave no value that can be used."""
+    aside: Bools
+    """(k, m), values further off than normal operation gives, which wait to be repeated."""
+
+
+class Fleet:
+    """Monitors of k plants, with as many streams and sensors each, that advance together.
+
+    Their numbers are those of the monitors one by one, in a fraction of the time. Names, scale,
+    covariance and limit are each plant's own; the method and its settings are one.
+
+    Parameters
+    ----------
+    monitors : sequence of Monitor
+        With a method that takes many plants (`bayes_posterior`), a covariance matrix, and sensors
+        without rules of their own.
+    workers : int
+        Threads that share the plants.
+
+    Examples
+    --------
+    >>> from causaldq import Fleet, Monitor, example_plant
+    >>> rows = example_plant()
+    >>> fleet = Fleet([
+    ...     Monitor.fit(rows[:400], sensors=3, arl0=100, seed=seed, paths=20) for seed in range(2)
+    ... ])
+    >>> for minute in range(780, 860):
+    ...     reading = fleet.update([rows.loc[minute]] * 2)
+    >>> reading.alarm.tolist()
+    [True, True]
+    >>> next(iter(fleet.contributions(0)))
+    'reactor_temperature'
+    """
+
+    def __init__(self, monitors: Sequence[Monitor], *, workers: int = 1) -> None:
+        _check(monitors)
+        if workers < 1:
+            raise ConfigError(f"{workers} workers; give at least 1")
+        parts = np.array_split(np.arange(len(monitors)), -(-len(monitors) // BATCH))
+        self._batches = [_Batch([monitors[i] for i in part]) for part in parts]
+        self._ends = np.cumsum([len(part) for part in parts])
+        self.p, self.m = monitors[0].method.problem.p, monitors[0].method.problem.m
+        self._pool = ThreadPoolExecutor(workers) if workers > 1 else None
+
+    def __len__(self) -> int:
+        return int(self._ends[-1])
+
+    def __getitem__(self, number: int) -> Monitor:
+        """The monitor of one plant as it stands; it goes on with the fleet, not by itself."""
+        batch, place = self._place(number)
+        return batch.monitor(place)
+
+    def _place(self, number: int) -> "tuple[_Batch, int]":
+        if not -len(self) <= number < len(self):
+            raise IndexError(f"there is no plant {number}; give 0 to {len(self) - 1}")
+        number %= len(self)
+        batch = int(np.searchsorted(self._ends, number, side="right"))
+        return self._batches[batch], number - int(self._ends[batch - 1] if batch else 0)
+
+    def contributions(self, number: int) -> dict[str, float]:
+        """The streams of one plant that speak most for a shift, and how strongly."""
+        batch, place = self._place(number)
+        strength, names = batch.strength(place), batch.monitors[place].names
+        order = np.argsort(-strength, kind="stable")[:SHOWN]
+        return {names[i]: float(strength[i]) for i in order}
+
+    def __iter__(self) -> Iterator[Monitor]:
+        return (self[number] for number in range(len(self)))
+
+    @property
+    def next(self) -> Ints:
+        """(k, m), the streams to read next in each plant, by number, ascending."""
+        return np.concatenate([batch.streams for batch in self._batches])
+
+    def update(self, values: npt.ArrayLike) -> FleetReading:
+        """Take in one row of each plant, and choose the next sensors.
+
+        Parameters
+        ----------
+        values : array, shape (k, m) or (k, p)
+            In the plants' units: of the sensors of `next` in its order, or of all streams, of which
+            only those asked for are looked at. NaN where a sensor gave nothing.
+
+        Returns
+        -------
+        FleetReading
+        """
+        given = np.asarray(values, np.float64)
+        if given.shape not in ((len(self), self.m), (len(self), self.p)):
+            raise DataError(
+                f"values have shape {given.shape}; give ({len(self)}, {self.m}) or"
+                f" ({len(self)}, {self.p})"
+            )
+        if given.shape[1] == self.p:
+            given = np.take_along_axis(given, self.next, axis=1)
+        parts = np.split(given, self._ends[:-1])
+        advance = self._pool.map if self._pool else map
+        found = list(advance(_Batch.update, self._batches, parts))
+        return FleetReading(
+            *(np.concatenate([getattr(one, f.name) for one in found]) for f in fields(FleetReading))
+        )
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write all monitors with all that they have seen, so that `load` resumes where they are.
+
+        Parameters
+        ----------
+        path : path
+            The file appears whole or not at all.
+        """
+        whole = [monitor._whole() for monitor in self]
+        arrays = {name: np.stack([one[1][name] for one in whole]) for name in whole[0][1]}
+        write_sealed(Path(path), "fleet", VERSION, {"plants": [one[0] for one in whole]}, arrays)
+
+    @classmethod
+    def load(cls, path: str | PathLike[str], *, workers: int = 1) -> Self:
+        """Read a fleet that `save` wrote. Nothing in the file is executed.
+
+        Parameters
+        ----------
+        path : path
+            The file.
+        workers : int
+            Threads that share the plants.
+
+        Raises
+        ------
+        CausalDQError
+            If the file is damaged or of another version.
+        """
+        facts, arrays = read_sealed(Path(path), "fleet", VERSION, "save it again")
+        try:
+            return cls(
+                [
+                    Monitor._rebuilt(one, {name: array[i] for name, array in arrays.items()})
+                    for i, one in enumerate(facts["plants"])
+                ],
+                workers=workers,
+            )
+        except CausalDQError as error:
+            raise type(error)(f"{path}: {error}") from None
+        except (KeyError, TypeError, ValueError, IndexError) as error:
+            raise DataError(f"{path} is no fleet, or damaged ({error}); save it again") from None
+
+
+class _Generators:
+    """The random numbers of many monitors, each from its own generator."""
+
+    def __init__(self, generators: list[np.random.Generator]) -> None:
+        self.generators = generators
+
+    def random(self, shape: tuple[int, int]) -> Floats:
+        drawn = np.empty(shape)
+        for row, one in zip(drawn, self.generators, strict=True):
+            one.random(out=row)
+        return drawn
+
+
+class _Batch:
+    """Some plants of a fleet, k of them."""
+
+    def __init__(self, monitors: list[Monitor]) -> None:
+        self.monitors = monitors
+        first = monitors[0].method
+        covariance = np.stack([one.method.problem.covariance for one in monitors])
+        problem = replace(first.problem, covariance=covariance, graphs=None)
+        self.method: Any = type(first).rebuilt(problem, _settings(monitors[0]), {})
+        self.rng: Any = _Generators([one._rng for one in monitors])
+        self.mean, self.sd = (
+            np.stack([getattr(one, n) for one in monitors]) for n in ("mean", "sd")
+        )
+        self.low = np.stack([one._layout.low for one in monitors])
+        self.high = np.stack([one._layout.high for one in monitors])
+        self.limit = np.array([one.limit.value for one in monitors])
+        self.state: Any = _joined([one._state for one in monitors])
+        self.seen = _stacked([one._seen for one in monitors])
+        self.streams = np.stack([one._streams for one in monitors])
+        self.statistic = np.array([one._statistic for one in monitors])
+
+    def monitor(self, number: int) -> Monitor:
+        """Plant `number`, brought up to what the batch has seen."""
+        one = self.monitors[number]
+        one._state = self.state.take(np.array([number]))
+        one._seen, one._streams = _row(self.seen, number), self.streams[number].copy()
+        one._statistic = float(self.statistic[number])
+        one._strength = self.strength(number)
+        return one
+
+    def strength(self, number: int) -> Floats:
+        """(p,), how strongly each stream of a plant speaks for a shift; zero before it is read."""
+        if self.statistic[number] == -np.inf:
+            return np.zeros(self.mean.shape[1])
+        state = self.state.take(np.array([number]))
+        return np.asarray(self.monitors[number].method.contributions(state)[0], np.float64)
+
+    def update(self, given: Floats) -> FleetReading:
+        asked, rows = self.streams, np.arange(len(given))[:, None]
+        scaled = (given - self.mean[rows, asked]) / self.sd[rows, asked]
+        inside = (self.low[rows, asked] <= given) & (given <= self.high[rows, asked])
+        usable = (np.abs(scaled) <= LARGEST) & inside  # false for NaN
+        scaled[~usable] = 0.0
+        precision = np.linalg.inv(blocks(self.method.covariance, asked))
+        off = (precision @ scaled[:, :, None])[:, :, 0]
+        off /= np.sqrt(np.diagonal(precision, axis1=1, axis2=2))
+        odd = np.flatnonzero(~usable.all(axis=1) | (np.abs(off).max(axis=1) > SPIKE))
+        before, seen = self.state, self.seen
+        self.state = self.method.observe(before, asked, scaled, self.rng)
+        self.seen = _after(seen, rows, asked, off)
+        aside = np.zeros_like(usable)
+        for i in odd.tolist():
+            aside[i] = self._one_by_one(i, before, _row(seen, i), usable[i], scaled[i])
+        self.statistic = self.method.statistic(self.state)
+        read = (usable & ~aside).any(axis=1)
+        fault = ~np.isfinite(self.statistic) & (read | (self.statistic != -np.inf))
+        for i in np.flatnonzero(fault).tolist():
+            fresh = self.monitors[i].method.start(1, None, self.rng.generators[i])
+            self.state = self.state.put(np.array([i]), fresh)
+            _put_row(self.seen, i, SensorState.new(self.mean.shape[1]))
+            self.statistic[i] = -np.inf
+        for one in self.monitors:
+            one.step += 1
+        self._choose(asked, fault)
+        return FleetReading(self.statistic > self.limit, fault, self.statistic, ~usable, aside)
+
+    def _one_by_one(
+        self, i: int, before: Any, seen: SensorState, usable: Bools, scaled: Floats
+    ) -> Bools:
+        """A plant with values that are missing or not to be believed yet, (m,)."""
+        method, asked = self.monitors[i].method, self.streams[i]
+        arrived, values = asked[usable], scaled[usable]
+        spikes, off = set_aside(self.method.covariance[i], arrived, values, seen.lean)
+        one = before.take(np.array([i]))
+        one = method.observe(
+            one, arrived[~spikes][None], values[~spikes][None], self.rng.generators[i]
+        )
+        self.state = self.state.put(np.array([i]), one)
+        _put_row(self.seen, i, seen.after(asked[~usable], arrived, off, spikes))
+        aside = np.zeros_like(usable)
+        aside[usable] = spikes
+        return aside
+
+    def _choose(self, current: Ints, fault: Bools) -> None:
+        self.streams = self.method.choose(self.state, self.rng)
+        seen = self.seen
+        troubled = (seen.rest | seen.misses | seen.again).any(axis=1)
+        for i in np.flatnonzero(troubled).tolist():
+            here = None if fault[i] else current[i]
+            layout, one = self.monitors[i]._layout, _row(seen, i)
+            self.streams[i] = allowed(self.streams[i], self.strength(i), layout, one, here)
+
+
+def _check(monitors: Sequence[Monitor]) -> None:
+    """Refuse monitors that cannot advance together."""
+    if not monitors:
+        raise ConfigError("a fleet without monitors; give at least one")
+    first = monitors[0]
+    if not first.method.many_plants:
+        raise ConfigError(f"{first.name} takes no fleet; bayes_posterior does")
+    wanted = _kind(first)
+    for number, one in enumerate(monitors):
+        if isinstance(one.method.problem.covariance, Structured):
+            raise ConfigError(f"plant {number} has a structured covariance; give it a matrix")
+        if not one._layout.is_plain:
+            raise ConfigError(f"plant {number} has rules for its sensors, which a fleet has not")
+        if _kind(one) != wanted:
+            raise ConfigError(
+                f"plant {number} differs from plant 0 in method, settings, streams or sensors;"
+                " give each kind a fleet of its own"
+            )
+
+
+def _kind(monitor: Monitor) -> tuple[Any, ...]:
+    problem = monitor.method.problem
+    return (type(monitor.method), _settings(monitor), problem.p, problem.m, problem.statistic)
+
+
+def _settings(monitor: Monitor) -> dict[str, Any]:
+    """Of the method."""
+    return dict(monitor.method.settings.model_dump())  # type: ignore[attr-defined]
+
+
+def _joined(states: list[State]) -> State:
+    """States of one replication each, as one of all."""
+    parts = {
+        f.name: np.concatenate([getattr(one, f.name) for one in states]) for f in fields(states[0])
+    }
+    return replace(states[0], **parts)
+
+
+def _stacked(states: list[SensorState]) -> SensorState:
+    """Sensors of k plants: arrays (k, p)."""
+    return SensorState(
+        *(np.stack(arrays) for arrays in zip(*(flat(one).values() for one in states), strict=True))
+    )
+
+
+def _row(seen: SensorState, number: int) -> SensorState:
+    return SensorState(*(array[number] for array in flat(seen).values()))
+
+
+def _put_row(seen: SensorState, number: int, one: SensorState) -> None:
+    for array, row in zip(flat(seen).values(), flat(one).values(), strict=True):
+        array[number] = row
+
+
+def _after(seen: SensorState, rows: Ints, asked: Ints, off: Floats) -> SensorState:
+    """One row later, in plants where every value was taken."""
+    unread, misses, lean = seen.unread + 1, seen.misses.copy(), seen.lean.copy()
+    unread[rows, asked] = misses[rows, asked] = 0
+    lean[rows, asked] = off
+    return SensorState(
+        unread, misses, np.maximum(seen.rest - 1, 0), lean, np.zeros_like(seen.again)
+    )
