@@ -2,6 +2,7 @@
 
 import os
 import sys
+import warnings
 from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Annotated, Any, ParamSpec
 
 import typer
 
-from causaldq.errors import CausalDQError, DataError
+from causaldq.errors import CausalDQError, DataError, FallsShort
 from causaldq.tables.command import inspect
 
 P = ParamSpec("P")
@@ -81,6 +82,9 @@ def fit(
     table: Annotated[
         Path | None, typer.Option(help="TOML: how the file is read, written by inspect")
     ] = None,
+    held_out: Annotated[
+        str, typer.Option(help="more rows of normal operation, as 701:900, to check the fit on")
+    ] = "",
     seed: Annotated[int, typer.Option(help="the same seed gives the same monitor")] = 0,
     anyway: Annotated[
         bool, typer.Option(help="end with status 0 even if the promise is not kept")
@@ -100,7 +104,11 @@ def fit(
     found = normal_rows(file, form)
     steps = rows_in(arl0, form.time or "", found.times)
     choices: dict[str, Any] = {"model": model, "limit": limit}  # checked by fit
-    monitor = Monitor.fit(found.rows, sensors, arl0=steps, method=method, seed=seed, **choices)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FallsShort)  # the summary says it
+        monitor = Monitor.fit(found.rows, sensors, arl0=steps, method=method, seed=seed, **choices)
+        if held_out:
+            monitor.check(normal_rows(file, given(table, held_out, time)).rows)
     monitor.save(output)
     print("\n".join([monitor.summary(), *found.left_out]))
     print(f"{output}: watch with  causaldq watch {output} FILE")

@@ -29,3 +29,7 @@ class DiscoveryError(CausalDQError):
 
 class CheckpointError(CausalDQError):
     """A checkpoint is damaged, or belongs to other settings."""
+
+
+class FallsShort(UserWarning):
+    """A monitor raises false alarms more than twice as often as was asked for."""

@@ -31,6 +31,8 @@ LimitChoice = Literal["auto", "bound", "simulated", "cross_fitted"]
 CovarianceChoice = Literal["auto", "dense", "factor", "block"]
 
 FOLDS = 5
+BOUND_SHARE = 0.5
+"""With more of the streams read the bound is cautious, and the limit is simulated."""
 FALLS_SHORT = 0.5
 """A run length below this share of what was asked for is said first."""
 LIMITS = {
@@ -196,7 +198,8 @@ def _way(limit: LimitChoice, normal: InControl, method: Method[Any]) -> LimitCho
             " give limit='simulated'"
         )
     if limit == "auto":
-        return "bound" if method.sums_likelihood_ratios else "simulated"
+        few = method.problem.m <= BOUND_SHARE * method.problem.p
+        return "bound" if method.sums_likelihood_ratios and few else "simulated"
     return limit
 
 

@@ -8,7 +8,6 @@ import numpy as np
 
 from causaldq.calibration import (
     RunLength,
-    average_run_length,
     limit_at_most,
     limit_for,
     measured_run_length,
@@ -244,26 +243,39 @@ def _stop_paths_above(folds: list[_Fold], steps: int, arl0: float) -> None:
 
 def _reached_by_others(folds: list[_Fold], arl0: float, rows: int) -> RunLength:
     """Run length of each part at the limit of the others, over all parts."""
-    lengths, censored = [], []
+    alarms, time = [], []
     for left_out, fold in enumerate(folds):
         others = [other.seen for number, other in enumerate(folds) if number != left_out]
         limit = limit_for(np.concatenate(others), arl0)
         length, without = run_lengths(fold.seen, limit)
-        lengths.append(length)
-        censored.append(without)
-    return known_from(rows, average_run_length(np.concatenate(lengths), np.concatenate(censored)))
+        alarms.append(int((~without).sum()))
+        time.append(int(length.sum()))
+    seen, watched = np.array(alarms, np.float64), np.array(time, np.float64)
+    # Blocks of the same rows, drawn again and again, tell no more than the rows.
+    return known_from(watched * rows / watched.sum(), seen * rows / watched.sum())
 
 
-def known_from(rows: int, value: float) -> RunLength:
-    """A run length that recorded rows gave, with its interval.
+def known_from(rows: Floats, alarms: Floats) -> RunLength:
+    """The run length that recordings of so many rows (r,) gave, with its interval.
 
-    The interval is that of a rate of alarms known from as many steps as there are rows: blocks of
-    the same rows, drawn again and again, or watched by several sensors, add nothing to it.
+    That of a Poisson rate, from as many alarms and rows as there were, over how much more
+    recordings differ from each other than by chance (Pearson's dispersion, at least 1). What
+    several watches of the same rows saw is to be given as their mean.
+
+    Examples
+    --------
+    >>> known_from(np.array([500.0]), np.array([2.5])).value
+    200.0
     """
     from scipy.special import chdtri
 
-    alarms = rows / value
+    time, count = float(rows.sum()), float(alarms.sum())
+    expected = rows * count / time
+    spread = 1.0
+    if len(rows) > 1 and count:
+        spread = max(1.0, float(((alarms - expected) ** 2 / expected).sum()) / (len(rows) - 1))
     tail = (1.0 - CONFIDENCE) / 2
-    low = float(2 * rows / chdtri(2 * alarms + 2, tail))
-    high = float(2 * rows / chdtri(2 * alarms, 1 - tail)) if alarms >= 0.5 else None
-    return RunLength(value if np.isfinite(value) else None, low, high)
+    known, seen = time / spread, count / spread
+    low = float(2 * known / chdtri(2 * seen + 2, tail))
+    high = float(2 * known / chdtri(2 * seen, 1 - tail)) if seen >= 0.5 else None
+    return RunLength(time / count if count else None, low, high)

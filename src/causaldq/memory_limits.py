@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from causaldq.calibration import limit_at_most, limit_for
+from causaldq.calibration import RunLength, limit_at_most, limit_for
 from causaldq.errors import DataError
 from causaldq.limits import Limit, check_arl0, known_from
 from causaldq.methods.base import Method, Problem
@@ -107,20 +107,31 @@ def reached_on_rows(
             f"{len(rows)} rows of normal operation are too few to tell what the limit reaches:"
             f" give at least {folds * LEAST_PART}"
         )
-    alarms = 0
+    parts, alarms = np.array_split(np.arange(len(rows)), folds), []
     with Reporter("rows left out", folds, "part", lines=False, bar=progress) as reporter:
-        for part in np.array_split(np.arange(len(rows)), folds):
+        for part in parts:
             others = fit_in_control(rows, names, "state_space", without=part)
             method = make(_problem(others, sensors, graphs))
             rng = generator(seed, "fold", int(part[0]))
-            alarms += count_alarms(method, others.scale.apply(rows[part]), value, rng)
+            alarms.append(count_alarms(method, others.scale.apply(rows[part]), value, rng))
             reporter.advance()
-    reached = WATCHES * len(rows) / alarms if alarms else math.inf
-    return Limit(value, arl0, known_from(len(rows), reached))
+    lengths = np.array([float(len(part)) for part in parts])
+    return Limit(value, arl0, known_from(lengths, np.array(alarms)))
 
 
-def count_alarms(method: Method[Any], rows: Floats, limit: float, rng: np.random.Generator) -> int:
-    """Alarms of several watches over rows (n, p); each begins anew after an alarm."""
+def reached_on_recordings(
+    method: Method[Any], recordings: list[Floats], limit: float, seed: int
+) -> RunLength:
+    """Run length on recordings (n, p), standardised, that the method was not fitted on."""
+    rng = generator(seed, "held out")
+    alarms = [count_alarms(method, rows, limit, rng) for rows in recordings]
+    return known_from(np.array([float(len(rows)) for rows in recordings]), np.array(alarms))
+
+
+def count_alarms(
+    method: Method[Any], rows: Floats, limit: float, rng: np.random.Generator
+) -> float:
+    """Alarms in rows (n, p), the mean of several watches; evidence begins anew after an alarm."""
     state = method.start(WATCHES, None, rng)
     alarms = 0
     for row in rows:
@@ -128,8 +139,8 @@ def count_alarms(method: Method[Any], rows: Floats, limit: float, rng: np.random
         over = np.flatnonzero(value > limit)
         if len(over):
             alarms += len(over)
-            state = state.put(over, method.start(len(over), None, rng))
-    return alarms
+            state = method.again(state, over, None, rng)
+    return alarms / WATCHES
 
 
 def _problem(normal: InControl, sensors: int, graphs: Bools | None) -> Problem:

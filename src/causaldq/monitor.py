@@ -1,5 +1,6 @@
 """One plant, row by row: which sensors to read next, the statistic, the alarm, the suspects."""
 
+import warnings
 from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
@@ -11,9 +12,10 @@ from pydantic import ValidationError
 
 from causaldq.calibration import RunLength
 from causaldq.covariance import DENSE_MOST, KINDS, CovarianceLike, Structured
-from causaldq.errors import CausalDQError, ConfigError, DataError
-from causaldq.fitting import CovarianceChoice, LimitChoice, falls_short, fitted
+from causaldq.errors import CausalDQError, ConfigError, DataError, FallsShort
+from causaldq.fitting import CovarianceChoice, LimitChoice, fitted
 from causaldq.limits import Limit
+from causaldq.memory_limits import reached_on_recordings
 from causaldq.methods.base import Problem
 from causaldq.methods.registry import saved_method
 from causaldq.methods.resolve import MethodLike, name_of, resolved
@@ -21,6 +23,7 @@ from causaldq.models.in_control import ModelChoice
 from causaldq.models.rows import fit_scale
 from causaldq.normal import edges_of, graphs_for, table, wants_graph
 from causaldq.online import SHOWN, Online
+from causaldq.promise import in_words, not_kept
 from causaldq.sealed import Arrays, content, read_sealed, write_sealed
 from causaldq.state_arrays import part
 from causaldq.statistic import StatisticSettings
@@ -149,7 +152,7 @@ class Monitor(Online):
             method, values, labels, sensors, graphs, arl0=arl0, model=model, limit=limit,
             paths=paths, seed=seed, progress=progress, covariance=covariance, edges=edges,
         )  # fmt: skip
-        return cls(
+        monitor = cls(
             found.method,
             name=name_of(method),
             names=labels,
@@ -159,13 +162,64 @@ class Monitor(Online):
             seed=seed,
             facts=found.facts,
         )
+        monitor._warn()
+        return monitor
 
     # --- what it is ----------------------------------------------------------------------------
 
     @property
     def falls_short(self) -> bool:
         """Whether false alarms come more than twice as often as asked for."""
-        return falls_short(self.limit)
+        return not_kept(self.limit, self.facts)
+
+    def check(self, *recordings: "pd.DataFrame | npt.ArrayLike") -> RunLength:
+        """Steps to a false alarm on rows of normal operation that it was not fitted on.
+
+        Each recording is watched from its first to its last row, anew after each alarm. The
+        summary tells the result, and so does a file that is saved afterwards.
+
+        Parameters
+        ----------
+        recordings : DataFrame or array, shape (n, p)
+            Consecutive rows of normal operation, with the streams of the fit in its order.
+
+        Returns
+        -------
+        RunLength
+            With a 95% interval, which is the wider the fewer recordings there are and the more
+            they differ.
+
+        Examples
+        --------
+        >>> from causaldq import Monitor, example_plant
+        >>> rows = example_plant()
+        >>> monitor = Monitor.fit(rows[:500], sensors=3, arl0=100, method="greedy")
+        >>> monitor.check(rows[500:600], rows[600:700]).low > 10
+        True
+        """
+        scaled = []
+        for number, recording in enumerate(recordings, 1):
+            named = hasattr(recording, "columns")
+            labels, values = table(recording, None if named else self.names)
+            if labels != self.names:
+                raise DataError(f"recording {number} does not have the streams of the fit")
+            scaled.append((values - self.mean) / self.sd)
+        if not scaled:
+            raise ConfigError("no recording to check on; give rows of normal operation")
+        found = reached_on_recordings(self.method, scaled, self.limit.value, self.seed)
+        self.facts["held_out"] = {
+            "recordings": len(scaled),
+            "rows": sum(map(len, scaled)),
+            "reached": [found.value, found.low, found.high],
+        }
+        self._warn()
+        return found
+
+    def _warn(self) -> None:
+        """Say it if the promise is not kept, whoever fits, checks or loads the monitor."""
+        if self.falls_short:
+            lines = self.summary().splitlines()
+            warnings.warn("\n".join(lines[: 1 + len(self.facts.get("why", []))]), FallsShort, 3)
 
     def changes(self) -> dict[str, tuple[str, float]]:
         """The streams that most likely have changed, how, and with what probability.
@@ -211,29 +265,8 @@ class Monitor(Online):
         >>> print(monitor.summary().splitlines()[0])
         greedy: 8 streams, 3 read at a time, fitted on 700 rows
         """
-        reached = self.limit.reached
-        value = "no false alarm at all" if reached.value is None else f"{reached.value:.0f} reached"
-        high = "no upper limit" if reached.high is None else f"{reached.high:.0f}"
-        lines = [
-            f"{self.name}: {len(self.names)} streams, {self.method.problem.m} read at a time"
-            + (f", fitted on {self.facts['rows']} rows" if "rows" in self.facts else ""),
-            f"steps to a false alarm: {self.limit.asked:.0f} asked, {value} on rows left out of the"
-            f" fit (95% interval {reached.low:.0f} to {high})",
-        ]
-        if "covariance" in self.facts:
-            shrunk, memory = self.facts["shrinkage"], self.facts["memory"]
-            lines.append(
-                f"covariance: {self.facts['covariance'].replace('_', ' ')}"
-                + (f", {self.facts['factors']} in common" if "factors" in self.facts else "")
-                + (f", shrunk by {shrunk:.0%}" if shrunk else "")
-                + (f"; memory of {memory} rows" if memory > 1 else "; rows have no memory")
-            )
-        lines += [f"{key}: {self.facts[key]}" for key in ("model", "limit") if key in self.facts]
-        wrong = self.facts.get("why", [])
-        if self.falls_short:
-            first = "DO NOT RELY ON IT: false alarms come more than twice as often as asked for"
-            return "\n".join([first, *wrong, *lines])
-        return "\n".join([*lines, *wrong])
+        about = f"{self.name}: {len(self.names)} streams, {self.method.problem.m} read at a time"
+        return "\n".join(in_words(about, self.limit, self.facts))
 
     def __repr__(self) -> str:
         return f"<Monitor {self.name}: {len(self.names)} streams, step {self.step}>"
@@ -312,12 +345,14 @@ class Monitor(Online):
         needed = ("mean", "sd", "streams")
         facts, arrays = read_sealed(Path(path), "monitor", VERSION, "fit it again", *needed)
         try:
-            return cls._rebuilt(facts, arrays, method)
+            monitor = cls._rebuilt(facts, arrays, method)
         except CausalDQError as error:
             raise type(error)(f"{path}: {error}".removeprefix(f"{path}: {path} ")) from None
         except (KeyError, TypeError, ValueError, ValidationError, np.linalg.LinAlgError) as error:
             reason = str(error).splitlines()[0]
             raise DataError(f"{path} is no monitor, or damaged ({reason}); fit it again") from None
+        monitor._warn()
+        return monitor
 
     @classmethod
     def _rebuilt(

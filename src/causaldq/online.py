@@ -177,10 +177,10 @@ class Online:
         wanted = self.method.choose(self._state, self._rng)[0]
         self._streams = allowed(wanted, self._strength, self._layout, self._seen, current)
 
-    def _begin(self) -> None:
+    def _begin(self, state: State | None = None) -> None:
         """Nothing has been read; sensors are where the method and the plant want them."""
         p = self.method.problem.p
-        self._state = self.method.start(1, None, self._rng)
+        self._state = self.method.start(1, None, self._rng) if state is None else state
         self._statistic, self._strength = -math.inf, np.zeros(p)
         self._seen = SensorState.new(p)
         self._choose(None)
@@ -229,6 +229,10 @@ class Online:
     def reset(self) -> None:
         """Forget what was read since the monitor began, as after a repair."""
         self._begin()
+
+    def restart(self) -> None:
+        """Forget what spoke for a change, but not where the plant is, as after an alarm."""
+        self._begin(self.method.again(self._state, np.array([0]), None, self._rng))
 
     def use(self, sensors: SensorRules) -> None:
         """Change what the plant allows, from the next choice of sensors on.

@@ -133,7 +133,7 @@ def delays(
         if restart and (value > limit).any():
             again = np.flatnonzero(value > limit)
             known = None if truth is None else truth.take(again)
-            state = state.put(again, method.start(len(again), known, rng))
+            state = method.again(state, again, known, rng)
     false_alarm[:] = np.tile(alarmed, groups // past)
 
     running = np.arange(n * groups) if restart else np.flatnonzero(~false_alarm)
@@ -212,7 +212,7 @@ def event_delays(
         early = over & (t < change[running])
         if early.any():
             false_alarms[running[early]] += 1
-            state = state.put(np.flatnonzero(early), method.start(int(early.sum()), None, rng))
+            state = method.again(state, np.flatnonzero(early), None, rng)
         found = over & ~early
         if found.any():
             alarm_at[running[found]] = t - change[running[found]] + 1

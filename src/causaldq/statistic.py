@@ -225,7 +225,7 @@ def inverse_positive(matrices: Floats) -> Floats:
     if matrices.shape[1] < SMALL:
         return np.asarray(np.linalg.inv(matrices), np.float64)
     inverses = np.empty_like(matrices)
-    for factor, inverse in zip(_inverse_factors(matrices, 0.0), inverses, strict=True):
+    for factor, inverse in zip(inverse_factors(matrices, 0.0), inverses, strict=True):
         np.matmul(factor.T, factor, out=inverse)
     return inverses
 
@@ -236,13 +236,13 @@ def posterior(matrices: Floats, ridge: float, h: Floats) -> tuple[Floats, Floats
         inverses = np.linalg.inv(matrices + ridge * np.eye(h.shape[1]))
         return (inverses @ h[:, :, None])[:, :, 0], np.einsum("nii->ni", inverses)
     solution, diagonal = np.empty_like(h), np.empty_like(h)
-    for row, factor in enumerate(_inverse_factors(matrices, ridge)):
+    for row, factor in enumerate(inverse_factors(matrices, ridge)):
         solution[row] = (factor @ h[row]) @ factor
         np.einsum("ij,ij->j", factor, factor, out=diagonal[row])
     return solution, diagonal
 
 
-def _inverse_factors(matrices: Floats, ridge: float) -> Iterator[Floats]:
+def inverse_factors(matrices: Floats, ridge: float) -> Iterator[Floats]:
     """F = L^-1 (p, p), so that F'F is the inverse, for each A + ridge I = L L' in turn."""
     from scipy.linalg.lapack import dpotrf, dtrtri
 

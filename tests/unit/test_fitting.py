@@ -5,12 +5,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 from causaldq import Monitor, example_plant
+from causaldq.__main__ import app
 from causaldq.calibration import average_run_length, run_lengths
-from causaldq.errors import ConfigError, DataError
+from causaldq.errors import ConfigError, DataError, FallsShort
 from causaldq.limits import known_from
-from causaldq.memory_limits import WATCHES, bounding_limit, count_alarms
+from causaldq.memory_limits import bounding_limit, count_alarms
 from causaldq.methods.base import Problem
 from causaldq.methods.innovation_filter import InnovationFilter
 from causaldq.models.state_space import StateSpace
@@ -37,6 +39,13 @@ def test_rows_with_memory_get_its_model_and_the_bound() -> None:
     assert "log likelihood of a later row" in summary
     assert "needs no calibration" in summary
     assert "40 asked" in summary
+
+
+def test_with_most_streams_read_the_limit_is_simulated() -> None:
+    rows = a_plant(3, 0.8).simulate(1, 150, np.random.default_rng(1))[0]
+    monitor = a_monitor(rows, arl0=20.0, model="state_space", paths=16)
+    assert monitor.limit.value < np.log(20.0)
+    assert "by simulation of fit and run together" in monitor.summary()
 
 
 def test_rows_without_memory_get_a_cross_fitted_limit() -> None:
@@ -129,33 +138,112 @@ def test_alarms_are_counted_and_the_watch_begins_anew() -> None:
     rng = np.random.default_rng(0)
     assert count_alarms(method, np.zeros((50, 3)), bounding_limit(50.0), rng) == 0
     far = count_alarms(method, np.full((50, 3), 30.0), bounding_limit(50.0), rng)
-    assert far == 50 * WATCHES
+    assert far == 50
 
 
-def test_the_interval_counts_rows_not_watches() -> None:
+def test_the_interval_counts_rows_and_how_much_recordings_differ() -> None:
     """Against the chi-square limits of a Poisson rate of ten alarms in 500 rows."""
-    found = known_from(500, 50.0)
+    found = known_from(np.array([500.0]), np.array([10.0]))
     assert found.value == 50.0
     assert found.low == pytest.approx(500 / 18.390, rel=1e-3)
     assert found.high == pytest.approx(500 / 4.795, rel=1e-3)
-    none = known_from(500, np.inf)
+    alike = known_from(np.full(5, 100.0), np.array([2.0, 3, 1, 2, 2]))
+    assert (alike.low, alike.high) == (found.low, found.high)
+    none = known_from(np.array([500.0]), np.zeros(1))
     assert (none.value, none.high) == (None, None)
     assert none.low == pytest.approx(500 / 3.689, rel=1e-3)
+    # All alarms in one recording of five: a dispersion of ten, so the weight of one alarm in 50.
+    uneven = known_from(np.full(5, 100.0), np.array([10.0, 0, 0, 0, 0]))
+    assert uneven.value == 50.0
+    assert uneven.low == pytest.approx(50 / 5.572, rel=1e-3)
+    assert uneven.high == pytest.approx(50 / 0.02532, rel=1e-3)
+
+
+def test_after_an_alarm_the_filter_knows_where_the_plant_is() -> None:
+    """A plant that has strayed slowly, and stays there, is no second change."""
+    model = a_plant(3, 0.98)
+    method = InnovationFilter(Problem(model.covariance, 3, dynamics=model))
+    rng = np.random.default_rng(0)
+    state = method.start(2, None, rng)
+    everything = np.tile(np.arange(3), (2, 1))
+    for _ in range(30):
+        state = method.observe(state, everything, np.full((2, 3), 6.0), rng)
+    again = method.again(state, np.array([1]), None, rng)
+    np.testing.assert_array_equal(again.mean, state.mean)
+    np.testing.assert_array_equal(again.covariance, state.covariance)
+    np.testing.assert_array_equal(again.total[0], state.total[0])
+    assert np.isneginf(again.total[1]).all()
+    anew = state.put(np.array([1]), method.start(1, None, rng))
+    kept, forgotten = (
+        method.statistic(method.observe(one, everything, np.full((2, 3), 6.0), rng))[1]
+        for one in (again, anew)
+    )
+    assert kept < 1.0
+    assert forgotten > bounding_limit(200.0)
+
+
+def test_rows_held_out_are_told_beside_those_left_out(tmp_path: Path) -> None:
+    rng = np.random.default_rng(8)
+    plant = a_plant(4, 0.6)
+    monitor = a_monitor(plant.simulate(1, 300, rng)[0], model="state_space")
+    monitor.check(*plant.simulate(3, 200, rng))
+    assert "600 rows held out, of 3 recordings" in monitor.summary()
+    assert not monitor.falls_short
+    off = plant.simulate(2, 100, rng) + 8.0
+    with pytest.warns(FallsShort, match="DO NOT RELY ON IT"):
+        far = monitor.check(*off)
+    assert far.value is not None
+    assert far.value < 20
+    monitor.save(tmp_path / "a.monitor")
+    with pytest.warns(FallsShort, match="more than twice as often"):
+        again = Monitor.load(tmp_path / "a.monitor")
+    assert again.summary() == monitor.summary()
+    with pytest.raises(DataError, match="recording 1 does not have the streams"):
+        monitor.check(example_plant()[:50])
+    with pytest.raises(ConfigError, match="no recording"):
+        monitor.check()
 
 
 def test_a_broken_promise_is_said_first_with_its_reason(tmp_path: Path) -> None:
     """A plant whose streams change within the normal rows."""
     rows = np.random.default_rng(6).normal(size=(300, 3))
     rows[240:] += 3.0
-    monitor = a_monitor(rows, model="state_space")
+    with pytest.warns(FallsShort, match="change inside:"):
+        monitor = a_monitor(rows, model="state_space")
     assert monitor.falls_short
     monitor.save(tmp_path / "a.monitor")
-    for one in (monitor, Monitor.load(tmp_path / "a.monitor")):
+    with pytest.warns(FallsShort, match="change inside:"):
+        loaded = Monitor.load(tmp_path / "a.monitor")
+    for one in (monitor, loaded):
         lines = one.summary().splitlines()
         assert lines[0].startswith("DO NOT RELY ON IT")
         assert lines[1].startswith("change inside:")
         assert "deviations from row 240 on" in lines[1]
         assert "40 asked" in lines[3]
+
+
+def test_a_command_that_falls_short_has_a_status_of_its_own(tmp_path: Path) -> None:
+    rows = np.random.default_rng(6).normal(size=(360, 3))
+    rows[240:300] += 3.0
+    rows[300:] += 9.0
+    file, kept = tmp_path / "plant.csv", tmp_path / "a.monitor"
+    np.savetxt(file, rows, delimiter=",", header="a,b,c", comments="")
+    asked = ["fit", str(file), "--sensors", "1", "--arl0", "40", "-o", str(kept)]
+    asked += ["--method", "innovation_filter", "--model", "state_space"]
+    run = CliRunner().invoke
+    broken = run(app, [*asked, "--normal", "1:300"])
+    assert broken.exit_code == 4
+    assert broken.stdout.startswith("DO NOT RELY ON IT")
+    assert run(app, [*asked, "--normal", "1:300", "--anyway"]).exit_code == 0
+    watched = run(app, ["watch", str(kept), str(file)])
+    assert watched.stderr.startswith("DO NOT RELY ON IT")
+    assert "change inside:" in watched.stderr
+    # The fit itself is sound, and other rows show that it does not hold for them.
+    sound = run(app, [*asked, "--normal", "1:240"])
+    assert sound.exit_code == 0
+    elsewhere = run(app, [*asked, "--normal", "1:240", "--held-out", "301:360"])
+    assert elsewhere.exit_code == 4
+    assert "on 60 rows held out (95%" in elsewhere.stdout
 
 
 def test_a_drift_is_said_even_where_the_limit_has_swallowed_it() -> None:

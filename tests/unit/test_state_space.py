@@ -212,3 +212,20 @@ def test_the_rows_choose_their_model(memory: float, name: str) -> None:
     chosen, reason = chosen_model(model.simulate(1, 600, rng)[0], NAMES)
     assert chosen == name
     assert "log likelihood of a later row" in reason
+
+
+def test_apart_each_stream_is_followed_as_if_alone() -> None:
+    rng = np.random.default_rng(11)
+    model = a_model(4, rng)
+    rows = model.simulate(1, 30, rng)[0]
+    apart = model.apart.innovations(rows).standardised
+    for i in range(4):
+        alone = replace(
+            StateSpace.independent(np.eye(1), rows=1e12),
+            a=model.a[[i]],
+            q=model.q[[i]][:, [i]],
+            r=model.r[[i]][:, [i]],
+        )
+        np.testing.assert_allclose(
+            apart[:, [i]], alone.innovations(rows[:, [i]]).standardised, atol=1e-9
+        )

@@ -98,7 +98,7 @@ class Session:
             events.append(self._event("fault", f"{reading.fault}; the monitor begins afresh"))
         events += self._follow(reading)
         if reading.alarm and self.settings.after == "restart":
-            self.monitor.reset()
+            self.monitor.restart()
             reading = replace(reading, next=self.next)
         return [of_reading(reading, notes), *events]
 

@@ -1,11 +1,12 @@
 """The command `watch`: puts the parts together as its options say."""
 
+import warnings
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from causaldq.errors import ConfigError
+from causaldq.errors import ConfigError, FallsShort
 from causaldq.live.control import Control
 from causaldq.live.hooks import Hooks
 from causaldq.live.outputs import Output, RecordFile, Screen, say
@@ -47,9 +48,11 @@ class Options:
 def watch_plant(options: Options, standard_input: BinaryIO) -> bool:
     """Watch until the rows end; whether there was an alarm or a fault."""
     _distinct(options)
-    monitor = Monitor.load(options.monitor)
-    if monitor.falls_short:
-        say(monitor.summary().splitlines()[0])
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always", FallsShort)
+        monitor = Monitor.load(options.monitor)
+    for one in told:
+        say(str(one.message))
     session = Session(monitor, _settings(options, monitor))
     place = "standard input" if options.rows == "-" else options.rows
     form = read_form(options.table) if options.table else TableSettings()

@@ -229,6 +229,13 @@ class Method(ABC, Generic[S]):
     def start(self, n: int, truth: Truth | None, rng: np.random.Generator) -> S:
         """State of n replications before anything is read. Only bounds receive the truth."""
 
+    def again(self, state: S, rows: Ints, truth: Truth | None, rng: np.random.Generator) -> S:
+        """The state after an alarm of some replications: what spoke for a change is forgotten.
+
+        A method that follows where the plant is keeps that.
+        """
+        return state.put(rows, self.start(len(rows), truth, rng))
+
     @abstractmethod
     def choose(self, state: S, rng: np.random.Generator) -> Ints:
         """Streams to read next, (n, m), distinct in each row."""

@@ -63,7 +63,7 @@ class InnovationFilterSettings(Settings):
     ] = [0.0, 0.25, 0.5]
     variance_share: Annotated[
         Share, Field(description="of faults that raise the variance, not the mean")
-    ] = 0.1
+    ] = 0.3
     mean_error: Annotated[
         NotNegative, Field(description="variance of the in-control mean, in units of its error")
     ] = 1.0
@@ -116,6 +116,8 @@ class InnovationState(State):
         return Belief(self.mean, self.covariance, self.unread, self.last)
 
 
+BELIEF = ("mean", "covariance", "unread", "last")
+"""Parts of a state that tell where the plant is."""
 EVIDENCE = (
     *("began", "score", "information", "absorbed", "inflated"),
     *("log_ratio", "widened", "moved", "size", "total"),
@@ -178,6 +180,17 @@ class InnovationFilter(Method[InnovationState]):
             size=nothing,
             total=np.full((n, c), -np.inf),
         )
+
+    def again(
+        self, state: InnovationState, rows: Ints, truth: Truth | None, rng: np.random.Generator
+    ) -> InnovationState:
+        """Evidence begins anew; what is expected next stays.
+
+        A plant that has strayed would look like a change again to one who expects its mean.
+        """
+        known = state.take(rows)
+        fresh = self.start(len(rows), truth, rng)
+        return state.put(rows, replace(fresh, **{k: getattr(known, k) for k in BELIEF}))
 
     def choose(self, state: InnovationState, rng: np.random.Generator) -> Ints:
         noise = 1.0 + TIE * rng.random((len(state.time), self.problem.p))

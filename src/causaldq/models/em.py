@@ -16,6 +16,7 @@ import numpy as np
 
 from causaldq.models.rows import estimate_covariance
 from causaldq.models.state_space import StateSpace
+from causaldq.statistic import inverse_factors
 from causaldq.types import Bools, Floats
 
 ROUNDS = 10
@@ -28,14 +29,16 @@ MOST_MEMORY = 0.995
 LEAST_MEMORY = -0.97
 HELD_SHARE = 0.3
 """A stream with a larger share of exact repeats holds its value."""
-LAGS = 8
-"""Of the long-run variance of innovations."""
+LAGS = 25
+"""Of the long-run variance of innovations; with 8 it is half of what later rows show."""
 GAPS = (1, 2, 4, 8, 16, 32)
 """Unread rows after which the model's certainty is checked."""
 PHASES = 8
 """Of the ways to read one row in so many, at most this number is tried."""
 LEAST_READINGS = 10
 """With fewer in a row the certainty after so long a gap is not checked."""
+RIDGE = 1e-10
+"""Added to variances, so that streams that copy each other do no harm."""
 SETTLED = 1e-10
 """A covariance that moves by less, relatively, has reached its steady state."""
 START_A = (-0.9, -0.6, -0.3, 0.0, 0.2, 0.4, 0.6, 0.75, 0.85, 0.92, 0.96, 0.98, 0.99, 0.995)
@@ -168,10 +171,12 @@ def _moments(model: StateSpace, rows: Floats, first: Floats) -> tuple[_Moments, 
             seen = np.flatnonzero(there[t])
             block = np.ix_(seen, seen)
             total = (covariance + model.r)[block]
+            factor = next(inverse_factors(total[None], RIDGE)) if len(seen) else total
             precision = np.zeros((p, p))
-            precision[block] = np.linalg.inv(total)
-            log_det = np.linalg.slogdet(total)[1] + len(seen) * np.log(2 * np.pi)
-            left = covariance - covariance @ precision @ covariance
+            precision[block] = factor.T @ factor
+            log_det = len(seen) * np.log(2 * np.pi) - 2 * np.log(np.diag(factor)).sum()
+            shown = factor @ covariance[seen]
+            left = covariance - shown.T @ shown
         covariances.append(covariance)
         precisions.append(precision)
         filtered.append(left)
@@ -252,12 +257,19 @@ def _positive(matrix: Floats) -> Floats:
 
 
 def _checked(model: StateSpace, rows: Floats) -> StateSpace:
-    """The model with its uncertain mean, its long-run excess and its gap factors."""
+    """The model with its uncertain mean, its long-run excess and its gap factors.
+
+    What it expects of a stream is checked with all others read, and with none.
+    """
     away = 1.0 / (1.0 - model.a)
     count = int(np.isfinite(rows).any(1).sum())
     model = replace(model, mean_error=(model.q * np.outer(away, away) + model.r) / count)
-    errors = np.array([seen.standardised[0] for seen in model.follow(rows[None])])
-    return replace(model, excess=long_run(errors), gap_factors=_gap_factors(model, rows, errors))
+    ways = [
+        np.array([seen.standardised[0] for seen in way.follow(rows[None])])
+        for way in (model, model.apart)
+    ]
+    excess = np.maximum(*map(long_run, ways))
+    return replace(model, excess=excess, gap_factors=_gap_factors(model, rows, ways))
 
 
 def long_run(errors: Floats) -> Floats:
@@ -271,12 +283,12 @@ def long_run(errors: Floats) -> Floats:
     return np.maximum(ratio, 1.0)
 
 
-def _gap_factors(model: StateSpace, rows: Floats, errors: Floats) -> Floats:
+def _gap_factors(model: StateSpace, rows: Floats, errors: list[Floats]) -> Floats:
     """phi (p, h): mean squared standardised innovation when streams are read every h rows.
 
-    For h = 1 these are the errors (n, p) at hand.
+    For h = 1 these are the errors (n, p) at hand, the larger of both.
     """
-    found = [np.nanmean(errors**2, axis=0)]
+    found = [np.max([np.nanmean(one**2, axis=0) for one in errors], axis=0)]
     for every in GAPS[1:]:
         steps = len(rows) // every
         if steps < LEAST_READINGS:

@@ -205,6 +205,11 @@ class StateSpace:
         gathered = (1.0 - products**every) / (1.0 - products)
         return replace(self, a=self.a**every, q=self.q * gathered)
 
+    @property
+    def apart(self) -> Self:
+        """The model of each stream by itself, as if no other were read."""
+        return replace(self, q=np.diag(np.diag(self.q)), r=np.diag(np.diag(self.r)))
+
     def gap_factor(self, unread: Ints) -> Floats:
         """phi (n, p) after so many rows (n, p) since the last reading."""
         place = np.minimum(unread, self.gap_factors.shape[1]) - 1
