@@ -172,7 +172,7 @@ class SensorState:
 
     def due(self) -> Bools:
         """Sensors to be read whatever the method wants: set aside, or dead and rested."""
-        return self.again | ((self.misses >= DEAD) & (self.rest == 0))
+        return np.asarray(self.again | ((self.misses >= DEAD) & (self.rest == 0)), np.bool_)
 
     def dead(self, layout: Layout) -> Ints:
         """Streams that are left out, or whose sensors have given nothing `DEAD` times in a row."""
