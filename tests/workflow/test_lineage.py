@@ -103,7 +103,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
     settings["scenarios"] = {"p10": settings["scenarios"]["p10"]}
     settings["scenarios"]["p10"]["training_study"] = None
     settings["report"]["showcase"] = None
-    settings["theory"] = settings["cross"] = None
+    settings["theory"] = settings["cross"] = settings["flare_scale"] = None
     place.write_text(yaml.safe_dump(settings, sort_keys=False))
     edit(folder, "params.yaml", "profile: quick", "profile: ci")
     commit(folder, "a part of the test profile")
