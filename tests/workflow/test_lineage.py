@@ -592,7 +592,7 @@ def test_every_page_prints_the_hash_that_verify_computes(finished: Path) -> None
     (short,) = re.findall(r"^ci: provenance ([0-9a-f]{12}),", told, re.MULTILINE)
     results = finished / "results/ci"
     pages = [results / "overview.html", *sorted((results / "notebooks").glob("*.html"))]
-    assert len(pages) == 10
+    assert len(pages) == 11
     for page in pages:
         assert f"Provenance <code>{short}</code>" in page.read_text(), page.name
     if (results / "paper.pdf").is_file():
