@@ -337,7 +337,7 @@ def test_dvc_repro_does_what_snakemake_does(origin: Path, tmp_path: Path) -> Non
     expected |= {"small_files"}
     assert ran - {*GATHER, *SHOW} == expected
     snakemake(by_snakemake, "-j2", *CI, "--", "delays")
-    names = ("tables", "figures", "headline", "overview", "paper")
+    names = ("tables", "figures", "headline", "overview", "paper", "appendix")
     shown = tuple(f"results/ci/{name}" for name in names)
     different = differences(by_dvc, by_snakemake)
     assert [name for name in different if not name.startswith(shown)] == []

@@ -142,7 +142,8 @@ def the_plant_has_a_page(results: Path) -> None:
 
 
 def test_every_tool_command_on_top_works() -> None:
-    commands = re.findall(r"^(causaldq check .*?)(?: +#.*)?$", README, re.MULTILINE)
+    pages = README + (ROOT / "docs/reproduce.md").read_text()
+    commands = re.findall(r"^(causaldq check .*?)(?: +#.*)?$", pages, re.MULTILINE)
     assert commands
     for command in commands:
         call(ROOT, "bash", "-c", command)
@@ -158,7 +159,8 @@ def test_every_make_target_of_the_readme_exists() -> None:
 def test_every_place_the_readme_names_exists() -> None:
     for name in re.findall(r"\]\(((?!http)[^)]+)\)", README):
         assert (ROOT / name).exists(), name
-    layout = re.search(r"## Layout\n```\n(.*?)```", README, re.DOTALL)
+    contributing = (ROOT / "CONTRIBUTING.md").read_text()
+    layout = re.search(r"## What is where\n```\n(.*?)```", contributing, re.DOTALL)
     assert layout
     for line in layout.group(1).splitlines():
         for name in re.split(r" {2,}", line)[0].split() if "<" not in line.split()[0] else []:
