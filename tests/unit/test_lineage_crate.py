@@ -1,5 +1,6 @@
 """A crate holds a run that was verified, with the code that made it, and who ran it where."""
 
+import hashlib
 import json
 import shutil
 import subprocess
@@ -50,6 +51,10 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def name_commit(root: Path, commit: str, *rules: str, **more: Any) -> None:
+    lock = subprocess.run(
+        ["git", "show", f"{commit}:requirements.lock"], cwd=root, check=True, capture_output=True
+    )
+    more = {"lock": hashlib.sha256(lock.stdout).hexdigest()} | more
     for record in RecordStore(root, "ci").records:
         if not rules or record.rule in rules:
             known = record.code.model_copy(update={"commit": commit, **more})

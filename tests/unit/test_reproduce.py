@@ -163,7 +163,8 @@ def test_of_fewer_networks_the_files_are_compared(tmp_path: Path, content: str, 
 def test_the_default_profile_measures_what_the_whole_one_does() -> None:
     """Same seeds and sizes: every job of `quick` is a job of `paper`, with the same settings."""
     quick, paper = (load_config(ROOT / "config", {"profile": p}) for p in ("quick", "paper"))
-    chosen = {"profile", "methods", "scenarios", "sources", "propagation", "cross", "report"}
+    studies = {"propagation", "cross", "flare_scale"}
+    chosen = {"profile", "methods", "scenarios", "sources", "report", *studies}
     assert quick.model_dump(exclude=chosen) == paper.model_dump(exclude=chosen)
     assert quick.scenarios.keys() <= paper.scenarios.keys()
     for name, wanted in quick.scenarios.items():

@@ -478,6 +478,7 @@ def test_the_catalogue_has_the_sets_that_the_project_reads(project: Catalogue) -
         "tep_rieth_run1",
         "flares_bigdata",
         "flares_swan",
+        "tep_studio",
         "flares_surrogate",
     ]
     with pytest.raises(DataError, match="there is no data set 'tepp'"):

@@ -85,7 +85,7 @@ def test_the_cluster_runs_as_one_machine_does() -> None:
 
 def test_the_cluster_profile_knows_every_rule_and_no_other() -> None:
     text = "".join(path.read_text() for path in (ROOT / "workflow/rules").glob("*.smk"))
-    made = set(re.findall(r"^rule (\w+):\n(?:.+\n|\n(?=    ))*?    shell:", text, re.MULTILINE))
+    made = set(re.findall(r"^ *rule (\w+):\n(?:.+\n|\n(?=    ))*? +shell:", text, re.MULTILINE))
     made |= {"figures", "pictures"}  # made in a loop, which names them
     slurm = yaml.safe_load((PROFILES / "slurm/config.yaml").read_text())
     grouped = {pair.partition("=")[0] for pair in slurm["groups"]}

@@ -250,7 +250,8 @@ class AnyShift(Method[AnyShiftState]):
         return replace(state, causes=self.causes.without(state.causes, streams))
 
     def statistic(self, state: AnyShiftState) -> Floats:
-        by_family = (state.total + self.log_prior[:, None]).reshape(len(state.time), -1)
+        total = state.total + self.log_prior[:, None]
+        by_family = total.reshape(len(total), total.shape[1] * total.shape[2])
         causes = self.causes.statistic(state.causes) + self.log_prior_cause
         return np.logaddexp(log_sum(by_family), causes)
 
