@@ -103,7 +103,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
     settings["scenarios"] = {"p10": settings["scenarios"]["p10"]}
     settings["scenarios"]["p10"]["training_study"] = None
     settings["report"]["showcase"] = None
-    settings["theory"] = settings["cross"] = None
+    settings["theory"] = settings["cross"] = settings["flare_scale"] = None
     place.write_text(yaml.safe_dump(settings, sort_keys=False))
     edit(folder, "params.yaml", "profile: quick", "profile: ci")
     commit(folder, "a part of the test profile")
@@ -592,7 +592,7 @@ def test_every_page_prints_the_hash_that_verify_computes(finished: Path) -> None
     (short,) = re.findall(r"^ci: provenance ([0-9a-f]{12}),", told, re.MULTILINE)
     results = finished / "results/ci"
     pages = [results / "overview.html", *sorted((results / "notebooks").glob("*.html"))]
-    assert len(pages) == 10
+    assert len(pages) == 11
     for page in pages:
         assert f"Provenance <code>{short}</code>" in page.read_text(), page.name
     if (results / "paper.pdf").is_file():

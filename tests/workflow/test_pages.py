@@ -107,8 +107,8 @@ def test_every_page_is_whole_and_keeps_to_itself(finished: Path, browser: Browse
     results = finished / "results/ci"
     pages = [results / "overview.html", *sorted((results / "notebooks").glob("*.html"))]
     assert {page.stem for page in pages} == {
-        *("overview", "data", "graph", "training", "detection", "places", "causes"),
-        *("claims", "theory", "audit"),
+        *("overview", "data", "graph", "training", "detection", "places", "faults"),
+        *("causes", "claims", "theory", "audit"),
     }
     looked = {page.stem: look(browser, page) for page in pages}
     assert {name: wrong for name, (_, wrong) in looked.items() if wrong} == {}
@@ -234,7 +234,7 @@ def test_every_number_of_pages_and_tables_has_a_card_that_says_the_same(
     assert len(numbers) >= len(shown) + len(shown) // shown["delta"].nunique() + 2
     assert overview.evaluate(UNLINKED) == []
     pages = [p for p in sorted((results / "notebooks").glob("*.html")) if p.stem != "audit"]
-    assert len(pages) == 8
+    assert len(pages) == 9
     whole: set[str] = set()
     for place in pages:
         opened = browser.open(place)
