@@ -327,7 +327,7 @@ def forgeries() -> Iterator[Attack]:
     yield Attack(
         "a record of another job that claims the tidy table",
         _another_maker,
-        verify="made by another command",
+        verify=f"{ADD}: made with other settings",
         trace="no job that gathers runs",
     )
 
@@ -389,8 +389,8 @@ def of_records() -> Iterator[Attack]:
     yield Attack(
         "two records are swapped",
         _swap_records,
-        verify="made by another command",
-        trace="cannot be right",
+        verify=f"its command does not make {RUN}",
+        trace=f"{invalid}its command does not make {RUN}",
     )
     yield Attack(
         "a failed job's record",

@@ -5,11 +5,13 @@ import os
 import shutil
 import subprocess
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from clones import edit_record, edit_records, records
 
+from causaldq.errors import DataError
 from causaldq.files import sha256, write_json
 from causaldq.pipeline.lineage.manifest import write_manifest
 from causaldq.pipeline.lineage.provenance import provenance
@@ -86,13 +88,17 @@ def change(job: str, **said: Any) -> Callable[[Path], None]:
 
 
 def forge(root: Path, names: Iterable[str] = ()) -> None:
-    """Make all records fit files as they are now, then the provenance, then the manifest."""
+    """Make all records fit files as they are now, then the provenance, then the manifest.
+
+    Where a record is gone there is no provenance to be had, and that of before stays.
+    """
     _fit(root, names)
     store = RecordStore(root, "ci")
     made = store.makers.get(PROVENANCE)
-    if made is not None:
-        write_json(root / PROVENANCE, provenance(store, made.inputs))
-        _fit(root, [PROVENANCE])
+    with suppress(DataError):
+        if made is not None:
+            write_json(root / PROVENANCE, provenance(store, made.inputs))
+            _fit(root, [PROVENANCE])
     write_manifest(root, "ci")
 
 

@@ -1,7 +1,6 @@
 """Nothing that is done to a run goes unnoticed, and nobody notices what is not there."""
 
 import hashlib
-import json
 from pathlib import Path
 
 import pytest
@@ -121,10 +120,11 @@ def test_no_attack_has_reached_the_run_that_they_share(
     assert told == ""
 
 
-def test_a_tree_on_which_nothing_can_be_written_is_answered_for(run: Path) -> None:
-    """The largest file that may be written is empty, as on a full disk."""
-    words = ["python", "-m", "causaldq", "verify", "results/ci", "--json"]
+def test_without_room_for_notes_it_says_so(run: Path) -> None:
+    """The largest file that may be written is empty, as on a full disk: nothing can be planned."""
+    words = ["python", "-m", "causaldq", "verify", "results/ci"]
     limited = ["bash", "-c", f'ulimit -f 0; PYTHONPATH={run}/src exec "$@" 2>&1 | cat', "-", *words]
     told = call(run, *limited, check=False).stdout
-    assert "Traceback" not in told
-    assert told.startswith("causaldq: ") or json.loads(told)[0]["findings"] == []
+    assert told.startswith("ConfigError: snakemake cannot plan profile ci: ")
+    assert "No usable temporary directory" in told
+    assert told.count("\n") == 1, "one line, and no traceback"

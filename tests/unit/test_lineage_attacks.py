@@ -291,6 +291,14 @@ def test_a_record_does_not_contradict_itself(run: Path, changed: dict[str, Any],
     assert why in told[place].why
 
 
+def test_a_job_makes_what_its_command_names(run: Path) -> None:
+    """The outputs of two jobs are swapped: their hashes are right, and their makers are not."""
+    for job, name in {"evaluate/p10.greedy": RANDOM, "evaluate/p10.random": GREEDY}.items():
+        change_record(run, job, outputs={name: facts(run / name).model_dump()})
+    (doubt, *_) = doubts(run)
+    assert f"its command does not make {GREEDY}" in doubt
+
+
 def test_records_that_need_each_other_lead_nowhere(run: Path) -> None:
     inputs = {GREEDY: facts(run / GREEDY).model_dump()}
     change_record(run, "simulate/sim_p10", inputs=inputs)

@@ -13,12 +13,13 @@ from collections import defaultdict
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
+from os.path import splitext
 from pathlib import Path
 from typing import Any
 
 from causaldq.files import sha256
 from causaldq.pipeline.code import job_hash
-from causaldq.pipeline.lineage.records import LOCK, Record, seed_of
+from causaldq.pipeline.lineage.records import LOCK, RAW, Record, seed_of
 from causaldq.pipeline.lineage.repository import git, head, is_in_history, lay_out
 
 SLACK = timedelta(minutes=10)
@@ -58,6 +59,8 @@ def contradiction(record: Record, profile: str) -> str | None:
         return f"its command is no run of {record.script}"
     if _after(words, "--log") != f"logs/{profile}/{record.job}.log":
         return "its command writes the log of another job"
+    if (output := _output_not_named(record)) is not None:
+        return f"its command does not make {output}"
     given = _after(words, "--settings") or _after(words, "--config")
     if given is not None and given.startswith("{") and _parsed(given) != record.settings:
         return "its settings are not those of its command"
@@ -67,6 +70,17 @@ def contradiction(record: Record, profile: str) -> str | None:
         return "it ended before it started"
     if record.when_ended > datetime.now(UTC) + SLACK:
         return f"it ended in the future, {record.ended}"
+    return None
+
+
+def _output_not_named(record: Record) -> str | None:
+    """An output that the command neither names, nor its folder, nor a file of the same stem."""
+    parts = (part for word in record.words for part in (word, word.partition("=")[2]))
+    stems = {splitext(part)[0] for part in parts}
+    for name in record.outputs:
+        folders = [folder.as_posix() for folder in Path(name).parents[:-1]]
+        if not name.startswith(RAW) and stems.isdisjoint([splitext(name)[0], *folders]):
+            return name
     return None
 
 
