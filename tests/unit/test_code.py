@@ -54,6 +54,19 @@ def test_comments_docstrings_and_layout_do_not_count(package: Path) -> None:
     assert before == after
 
 
+def test_the_hash_is_the_same_wherever_scripts_and_package_lie(
+    package: Path, tmp_path: Path
+) -> None:
+    hashes = set()
+    for folder in ("above", "zebra"):
+        script = tmp_path / folder / "train.py"
+        script.parent.mkdir()
+        script.write_text("from causaldq.pipeline.jobs import train\n")
+        assert (script < package) == (folder == "above")
+        hashes.add(code.code_hash(script))
+    assert len(hashes) == 1
+
+
 def test_an_edit_reaches_the_steps_that_use_it_and_no_others(package: Path) -> None:
     edit = ("statistic.py", "1.0 - self.settings.decay", "1.0 - 2 * self.settings.decay")
     before, after = hash_after(package, *edit, "pipeline/jobs/train.py")

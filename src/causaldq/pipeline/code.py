@@ -69,7 +69,7 @@ def _hash(*entries: Path) -> str:
 
 
 def reachable(*entries: Path) -> list[Path]:
-    """The entries and, transitively, the files they import, in one fixed order."""
+    """The entries and, transitively, the files they import: scripts first, wherever they lie."""
     found: set[Path] = set()
     waiting = list(entries)
     while waiting:
@@ -77,7 +77,7 @@ def reachable(*entries: Path) -> list[Path]:
         if path not in found:
             found.add(path)
             waiting += imported(path)
-    return sorted(found)
+    return sorted(found, key=lambda path: (path.is_relative_to(PACKAGE), path))
 
 
 def executed(path: Path) -> str:
