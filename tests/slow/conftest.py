@@ -3,13 +3,12 @@
 from pathlib import Path
 
 import pytest
-from clones import commit, make_clone, snakemake
+from clones import commit, finished_run
 
 
 @pytest.fixture(scope="session")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A clone in which the test profile has run, and its results are committed."""
-    folder = make_clone(tmp_path_factory.mktemp("finished") / "clone")
-    snakemake(folder, "-j2", "--config", "profile=ci")
+    folder = finished_run(tmp_path_factory)
     commit(folder, "results", "results/ci")
     return folder

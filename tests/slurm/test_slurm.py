@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 import yaml
-from clones import ROOT, differences, make_clone, snakemake
+from clones import ROOT, differences, make_clone, snakemake, wait_until
 from cluster import Cluster
-from test_pipeline import CI, wait_until
+from test_pipeline import CI
 
 from causaldq.pipeline.lineage.usage import records_below, usage
 
@@ -36,7 +36,7 @@ def finished(cluster: Cluster, place: Path) -> Path:
             stderr=output,
         )
     training = folder / "artifacts/ci/checkpoints"
-    wait_until(lambda: any(training.glob("*.partial.safetensors")), run, 1200)
+    wait_until(lambda: any(training.glob("*.partial.safetensors")), run)
     cluster.fail_node()
     cluster.start_node()
     if run.wait(2400):

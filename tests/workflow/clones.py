@@ -1,9 +1,12 @@
 """Temporary clones in which the real pipeline runs."""
 
+import fcntl
 import os
+import re
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -37,6 +40,22 @@ def make_clone(folder: Path) -> Path:
             (folder / name).unlink(missing_ok=True)
     commit(folder, "changes")
     return folder
+
+
+def finished_run(factory: pytest.TempPathFactory) -> Path:
+    """A clone in which the test profile has run to its end.
+
+    Of the processes that test side by side, the first runs it; each gets a copy.
+    """
+    base = factory.getbasetemp()
+    shared = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "finished"
+    with shared.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not shared.exists():
+            made = make_clone(factory.mktemp("made") / "clone")
+            snakemake(made, "-j2", "--config", "profile=ci")
+            made.rename(shared)
+    return shutil.copytree(shared, factory.mktemp("finished") / "clone", symlinks=True)
 
 
 def commit(folder: Path, message: str, *more: str) -> str:
@@ -76,6 +95,19 @@ def snakemake(
     folder: Path, *arguments: str, check: bool = True
 ) -> subprocess.CompletedProcess[str]:
     return call(folder, "snakemake", *arguments, check=check)
+
+
+def jobs(output: str) -> dict[str, int]:
+    """How many jobs of each rule Snakemake says that it does, or would do."""
+    found = re.findall(r"^(\w+) +(\d+)$", output.partition("Job stats:")[2], re.MULTILINE)
+    return {rule: int(count) for rule, count in found if rule not in ("all", "total")}
+
+
+def wait_until(happened: Callable[[], bool], run: subprocess.Popen[bytes]) -> None:
+    """Wait for something that a run does on its way, however slow the machine is."""
+    while not happened():
+        assert run.poll() is None, "the run ended before it could be disturbed"
+        time.sleep(0.02)
 
 
 def records(folder: Path, profile: str = "ci") -> dict[str, dict[str, Any]]:

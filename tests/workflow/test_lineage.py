@@ -30,13 +30,15 @@ from clones import (
     edit_record,
     edit_records,
     environment,
+    jobs,
     make_clone,
     records,
     snakemake,
+    wait_until,
 )
 from moto.server import ThreadedMotoServer
 from rocrate_validator import models, services
-from test_pipeline import CI, dry_run, jobs, wait_until
+from test_pipeline import CI, dry_run
 
 pytestmark = pytest.mark.workflow
 T = TypeVar("T")

@@ -6,27 +6,15 @@ import re
 import shutil
 import signal
 import subprocess
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pandas as pd
 import pytest
-from clones import (
-    BIN,
-    ROOT,
-    call,
-    differences,
-    environment,
-    make_clone,
-    snakemake,
-)
+from clones import BIN, ROOT, call, environment, jobs, snakemake, wait_until
 
 pytestmark = pytest.mark.workflow
 
 CI = ("--config", "profile=ci")
-WITHOUT_PAGES = ("--omit-from", "notebook", *CI)
-"""All but what takes longest of the test profile, and holds no number of its own."""
 CONTRACT = [
     *("table", "setting", "p", "m", "k", "sigma", "delta", "delta_train", "method", "protocol"),
     *("n_rep", "n_seeds", "add", "se", "ci_low", "ci_high", "censored", "false_alarm", "limit"),
@@ -34,21 +22,8 @@ CONTRACT = [
 ]
 
 
-def jobs(output: str) -> dict[str, int]:
-    """How many jobs of each rule a dry run would do."""
-    found = re.findall(r"^(\w+) +(\d+)$", output.partition("Job stats:")[2], re.MULTILINE)
-    return {rule: int(count) for rule, count in found if rule not in ("all", "total")}
-
-
 def dry_run(folder: Path, *settings: str) -> dict[str, int]:
     return jobs(snakemake(folder, "-n", "--config", "profile=ci", *settings).stdout)
-
-
-def wait_until(happened: Callable[[], bool], run: subprocess.Popen[bytes]) -> None:
-    """Wait for something that a run does on its way, however slow the machine is."""
-    while not happened():
-        assert run.poll() is None, "the run ended before it could be disturbed"
-        time.sleep(0.02)
 
 
 def test_every_table_has_a_twin_that_names_its_files(finished: Path) -> None:
@@ -112,34 +87,6 @@ def test_no_data_set_is_passed_over_in_silence(finished: Path) -> None:
 
 def test_a_second_run_does_nothing(finished: Path) -> None:
     assert "Nothing to be done" in snakemake(finished, "-j2", *CI).stdout
-
-
-def test_one_job_at_a_time_gives_the_same_bytes(finished: Path, tmp_path: Path) -> None:
-    alone = make_clone(tmp_path / "clone")
-    snakemake(alone, "-j1", *WITHOUT_PAGES)
-    assert differences(alone, finished) == []
-
-
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
-def test_a_killed_run_goes_on_to_the_same_bytes(
-    finished: Path, tmp_path: Path, how: signal.Signals
-) -> None:
-    folder = make_clone(tmp_path / "clone")
-    run = subprocess.Popen(
-        ["snakemake", "-j2", *WITHOUT_PAGES],
-        cwd=folder,
-        env=environment(),
-        start_new_session=True,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    checkpoints = folder / "artifacts/ci/checkpoints"
-    wait_until(lambda: any(checkpoints.glob("*.partial.safetensors")), run)
-    os.killpg(run.pid, how)
-    run.wait()
-    done = snakemake(folder, "-j2", *WITHOUT_PAGES)
-    assert "simulate" not in jobs(done.stdout), "what was finished is not done again"
-    assert differences(folder, finished) == []
 
 
 def test_a_second_run_in_the_same_folder_is_refused(copy_of_finished: Path) -> None:
