@@ -12,6 +12,7 @@ from causaldq.discovery.effects import direct_effects
 from causaldq.errors import DataError
 from causaldq.files import canonical_json
 from causaldq.limits import Limit
+from causaldq.lost_readings import without_suspicion
 from causaldq.methods.base import Method, State
 from causaldq.methods.causal_sr import CausalSr, CausalSrState
 from causaldq.reading import NamedCause, Reading
@@ -130,7 +131,7 @@ class Online:
         read, aside = arrived[~spikes], arrived[spikes]
         self._seen = self._seen.after(missing, arrived, off, spikes)
         self.step += 1
-        fault = self._observe(read, scaled[~spikes])
+        fault = self._observe(read, scaled[~spikes], missing)
         if fault:
             self._begin()
         else:
@@ -156,12 +157,14 @@ class Online:
             fault=fault,
         )
 
-    def _observe(self, read: Ints, scaled: Floats) -> str:
-        """Take in what was read; why that is impossible, if it is."""
+    def _observe(self, read: Ints, scaled: Floats, missing: Ints) -> str:
+        """Take in what was read, and what was not; why that is impossible, if it is."""
         try:
             self._state = self.method.observe(
                 self._state, read[None, :], scaled[None, :], self._rng
             )
+            if len(missing):
+                self._state = without_suspicion(self.method, self._state, missing)
             dead = self._seen.dead(self._layout)
             if len(dead):
                 self._state = self.method.without(self._state, dead)
