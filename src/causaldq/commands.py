@@ -146,7 +146,7 @@ def watch(
 ) -> None:
     """Watch a plant: which sensors to read next, the statistic, the alarm, the suspects.
 
-    Ends with status 3 if there was an alarm. Commands by --control: reset, acknowledge, without
+    Ends with status 3 if there was an alarm or a fault. Commands by --control: reset, acknowledge, without
     TAG, with TAG, maintenance on, maintenance off. The page takes them, too, from whoever knows
     the token that the environment variable CAUSALDQ_TOKEN holds, and from nobody if there is none.
     """
