@@ -28,7 +28,9 @@ def print_schema() -> None:
 
 def reproduce(
     profile: Annotated[str, typer.Argument(help="name of a file in config/")] = "quick",
-    verbose: Annotated[bool, typer.Option("--verbose", help="Snakemake's own log")] = False,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", help="show Snakemake's log, not a bar")
+    ] = False,
 ) -> None:
     """Run a profile on all cores, show how far it is, and say what was found.
 
