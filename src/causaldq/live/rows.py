@@ -101,6 +101,8 @@ class RowReader:
     expects_header: bool = True
     lines: int = 0
     """Of the file at hand, so far."""
+    resumed: bool = False
+    """Whether the lines at hand go on where others ended, so that a header need not come."""
 
     def __post_init__(self) -> None:
         self._told = self.form != TableSettings()
@@ -112,14 +114,15 @@ class RowReader:
         if (self.form.encoding or "utf-8").startswith(("utf-16", "utf-32")):
             raise DataError(f"lines in {self.form.encoding} cannot be watched; convert to UTF-8")
 
-    def begin(self) -> None:
-        """A new file."""
-        self.expects_header, self.lines = True, 0
+    def begin(self, *, resumed: bool = False) -> None:
+        """A new file, or a pipe that goes on, perhaps without its header."""
+        self.expects_header, self.lines, self.resumed = True, 0, resumed and bool(self.header)
 
     def take(self, line: bytes) -> Row | Skipped | None:
         """A row, what is wrong with it, or None for the first header and for blank lines."""
         self.lines += 1
-        if self.lines < self._heading or self._heading < self.lines < self._first:
+        before_rows = self.lines < self._heading or self._heading < self.lines < self._first
+        if before_rows and not self.resumed:
             return None
         if len(line) > LONGEST_LINE:
             return Skipped("unreadable", f"a line of more than {LONGEST_LINE} bytes")
@@ -133,9 +136,24 @@ class RowReader:
             return Skipped("unreadable", f"no CSV: {error}")
         if not any(cells):
             return None
-        if self.expects_header or (self.names[0] in cells and set(self.names) <= set(cells)):
-            return self._heads(named(cells, [["x"]] * len(cells))[0] if self._told else cells)
+        if self.resumed and self.expects_header and self._is_row(cells):
+            self.expects_header, self.lines = False, max(self.lines, self._first)
+            before_rows = False
+        if before_rows:
+            return None
+        if self.expects_header or not self.columns.keys().isdisjoint(cells):
+            titles = named(cells, [["x"]] * len(cells))[0] if self._told else cells
+            if self.expects_header or set(self.names) <= set(titles):
+                return self._heads(titles)
         return self._row(cells)
+
+    def _is_row(self, cells: list[str]) -> bool:
+        """Whether these can stand under the header that is known, and are none themselves."""
+        if set(filter(None, cells)) & set(self.header):
+            return False
+        under = dict(zip(self.header, cells, strict=False))
+        values = (self._spelt(under[name]) for name in self.names if name in under)
+        return self._heading == 1 or any(moment(value) is not None for value in values)
 
     def _heads(self, cells: list[str]) -> Skipped | None:
         wanted = (*self.names, *([self.time] if self.time else []))

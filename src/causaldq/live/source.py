@@ -42,8 +42,17 @@ class Source(Protocol):
 class FileSource:
     """A file; with `follow`, also what is appended to it later."""
 
-    def __init__(self, path: Path, *, follow: bool = False) -> None:
-        self.path, self.follow = path, follow
+    def __init__(
+        self,
+        path: Path,
+        *,
+        follow: bool = False,
+        leave_half: bool = False,
+        say: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        self.path, self.follow, self.say = path, follow, say
+        self.leave_half = leave_half
+        """Whether a last line without an end is left for the next run."""
         self.handle: BinaryIO = path.open("rb")
         self.offset, self.last = 0, b""
         self.first = False
@@ -59,18 +68,46 @@ class FileSource:
             return None
         elif not found:
             raise EndOfRowsError
+        elif not found.endswith(b"\n") and self.leave_half:
+            self.handle.seek(self.offset)
+            self.say(
+                f"{self.path.name}: the last line has no line end and may be half written; it is"
+                " left for the next run"
+            )
+            raise EndOfRowsError
         self.first = self.offset == 0
         self.offset, self.last = self.handle.tell(), found
         return found
 
     def _wait(self) -> None:
-        """The rest of the line is still to come; a file that has become shorter begins again."""
+        """The rest of the line is still to come; a file that was replaced is opened again."""
         self.handle.seek(self.offset)
-        if self.path.exists() and self.path.stat().st_size < self.offset:
-            self.handle.close()
-            self.handle = self.path.open("rb")
-            self.offset, self.last = 0, b""
+        try:
+            there, here = self.path.stat(), os.fstat(self.handle.fileno())
+            if there.st_size < self.offset or not os.path.samestat(there, here):
+                self._reopen()
+        except FileNotFoundError:
+            pass  # between two versions of it
         time.sleep(WAIT)
+
+    def _reopen(self) -> None:
+        """Go on in a file that begins as the one before did, or else at its start."""
+        position = self.position()
+        handle = self.path.open("rb")
+        self.handle.close()
+        self.handle = handle
+        if not self._agrees(position):
+            self.say(f"{self.path.name} was replaced or cut; it is read from its start")
+            self.offset, self.last = 0, b""
+        self.handle.seek(self.offset)
+
+    def _agrees(self, position: dict[str, Any]) -> bool:
+        """Whether the line before a position is the one that was read there."""
+        offset, length = int(position["offset"]), int(position["length"])
+        if self.path.stat().st_size < offset:
+            return False
+        self.handle.seek(max(offset - length, 0))
+        return hashlib.sha256(self.handle.read(length)).hexdigest() == position["sha256"]
 
     def at_start(self) -> bool:
         return self.first
@@ -87,50 +124,55 @@ class FileSource:
 
     def seek(self, position: dict[str, Any]) -> None:
         offset, length = int(position["offset"]), int(position["length"])
-        self.handle.seek(max(offset - length, 0))
-        found = self.handle.read(length)
-        if (
-            position["file"] != self.path.name
-            or self.path.stat().st_size < offset
-            or hashlib.sha256(found).hexdigest() != position["sha256"]
-        ):
+        if position["file"] != self.path.name or not self._agrees(position):
             raise DataError(
                 f"{self.path} is not the file that the state was saved with ({position['file']}, up"
                 f" to byte {offset}); give that file, or begin with another --state"
             )
-        self.handle.seek(offset)
-        self.offset, self.last = offset, found
+        self.handle.seek(offset - length)
+        self.offset, self.last = offset, self.handle.read(length)
 
 
 class FolderSource:
     """CSV files of a folder, in the order of their names; with `follow`, also later ones."""
 
     def __init__(
-        self, folder: Path, *, follow: bool = False, say: Callable[[str], None] = lambda _: None
+        self,
+        folder: Path,
+        *,
+        follow: bool = False,
+        leave_half: bool = False,
+        say: Callable[[str], None] = lambda _: None,
     ) -> None:
         self.folder, self.follow, self.say = folder, follow, say
+        self.leave_half = leave_half
         self.current: FileSource | None = None
         self.known: set[str] = set()
 
     def _names(self) -> list[str]:
-        return sorted(path.name for path in self.folder.glob("*.csv") if path.is_file())
+        return sorted(
+            path.name
+            for path in self.folder.iterdir()
+            if path.suffix.lower() == ".csv" and path.is_file()
+        )
 
     def line(self) -> bytes | None:
         while True:
             now = self.current.path.name if self.current else ""
+            names = self._names()
+            later = [name for name in names if name > now]
             if self.current:
                 # Only the newest file can still grow.
-                self.current.follow = self.follow and not any(n > now for n in self._names())
+                self.current.follow = self.follow and not later
+                self.current.leave_half = self.leave_half and not later
                 try:
                     return self.current.line()
                 except EndOfRowsError:
                     pass
-            names = self._names()
             for name in names:
                 if name < now and name not in self.known:
                     self.say(f"{name} came after {now} was taken up, and is left out")
             self.known.update(names)
-            later = [name for name in names if name > now]
             if later:
                 self._take_up(later[0])
             elif self.follow:
@@ -142,7 +184,7 @@ class FolderSource:
     def _take_up(self, name: str) -> None:
         if self.current:
             self.current.handle.close()
-        self.current = FileSource(self.folder / name)
+        self.current = FileSource(self.folder / name, say=self.say)
 
     def at_start(self) -> bool:
         return self.current is not None and self.current.first
@@ -209,14 +251,21 @@ class PipeSource:
 
 
 def source_of(
-    name: str, handle: BinaryIO, *, follow: bool, say: Callable[[str], None]
+    name: str,
+    handle: BinaryIO,
+    *,
+    follow: bool,
+    say: Callable[[str], None],
+    leave_half: bool = False,
 ) -> FileSource | FolderSource | PipeSource:
     """What a name on the command line stands for."""
     if name == "-":
         return PipeSource(handle)
     if Path(name).is_dir():
-        return FolderSource(Path(name), follow=follow, say=say)
+        return FolderSource(Path(name), follow=follow, leave_half=leave_half, say=say)
     path = Path(name)
+    if path.exists() and not path.is_file():  # a named pipe, a device, <(...)
+        return PipeSource(path.open("rb", buffering=0))
     if path.is_file():
         with path.open("rb") as file:
             begins = file.read(4)
@@ -225,4 +274,4 @@ def source_of(
                 f"{path} is {kind}, and rows are read as lines of text; give a CSV, or what unpacks"
                 f" it: `zcat {path.name} | causaldq watch MONITOR -`"
             )
-    return FileSource(path, follow=follow)
+    return FileSource(path, follow=follow, leave_half=leave_half, say=say)

@@ -11,12 +11,13 @@ from causaldq.errors import DataError
 from causaldq.live.control import Control
 from causaldq.live.outputs import Output, RecordFile, say
 from causaldq.live.records import Record
-from causaldq.live.rows import Row, RowReader
+from causaldq.live.replay import Replay
+from causaldq.live.rows import Row, RowReader, Skipped
 from causaldq.live.session import Session
 from causaldq.live.source import EndOfRowsError, PipeSource, Source
 from causaldq.sealed import read_sealed, write_sealed
 
-VERSION = 1
+VERSION = 2
 """Of the state file."""
 REMEDY = "begin with another --state"
 
@@ -47,7 +48,8 @@ class Station:
         self.state, self.save_every = state, save_every
         self.identity = session.monitor.identity
         self.stopping = False
-        self._started = self._replayed = False
+        self.replay = Replay()
+        self._started = False
         self._unsaved = 0
 
     def run(self) -> None:
@@ -71,6 +73,7 @@ class Station:
                 if line is not None:
                     self._line(line)
             self._commands()
+            self._end_replay()
             self.save()
         if not (self.reader.header or self.stopping):
             raise DataError(f"{self.reader.place} has no rows, not even a header")
@@ -86,19 +89,26 @@ class Station:
 
     def _line(self, line: bytes) -> None:
         if self.source.at_start():
-            self.reader.begin()
-        if self._replayed:
-            # Rows of a pipe that gives again what the state has seen: none of them is new.
-            self.reader.clock.behind = 0
+            self.reader.begin(resumed=self.replay.on)
         found = self.reader.take(line)
-        if self._replayed and not isinstance(found, Row):
-            return
-        self._replayed = False
+        if self.replay.on and isinstance(found, Skipped) and found.reason in ("doubled", "late"):
+            if self.replay.came_again(line):
+                self.reader.clock.behind = 0
+                return
+        if isinstance(found, Row):
+            self._end_replay()
+            if isinstance(self.source, PipeSource):
+                self.replay.remember(line)
         if found is not None:
             self._write(self.session.take(found))
         self._unsaved += 1
         if self._unsaved >= self.save_every:
             self.save()
+
+    def _end_replay(self) -> None:
+        if self.replay.count:
+            say(f"{self.replay.count} rows came again and were left out")
+        self.replay.on, self.replay.count = False, 0
 
     def _write(self, records: list[Record]) -> None:
         for record in records:
@@ -120,6 +130,7 @@ class Station:
             "session": facts,
             "reader": self.reader.snapshot(),
             "source": self.source.position(),
+            "replay": self.replay.snapshot(),
             "control": self.control.offset,
             "files": {file.name: file.size() for file in self.files},
         }
@@ -146,7 +157,8 @@ class Station:
             say("the settings have changed since the state was saved: the new ones hold")
             self.session.monitor.use(self.session.settings.sensors)
         self.source.seek(facts["source"])
-        self._replayed = isinstance(self.source, PipeSource) and self.reader.time is not None
+        if isinstance(self.source, PipeSource):
+            self.replay.restore(facts["replay"])
         self.control.offset = int(facts["control"])
         for file in self.files:
             if file.name not in facts["files"]:

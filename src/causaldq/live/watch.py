@@ -73,7 +73,11 @@ def watch_plant(options: Options, standard_input: BinaryIO) -> bool:
 
             outputs.append(closing.enter_context(serving(session, control, options)))
         source = source_of(
-            options.rows, standard_input, follow=options.follow or options.page is not None, say=say
+            options.rows,
+            standard_input,
+            follow=options.follow or options.page is not None,
+            leave_half=options.state is not None,
+            say=say,
         )
         Station(
             session,
