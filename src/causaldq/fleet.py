@@ -274,7 +274,7 @@ class _Batch:
         """A plant with values that are missing or not to be believed yet, (m,)."""
         method, asked = self.monitors[i].method, self.streams[i]
         arrived, values = asked[usable], scaled[usable]
-        spikes, off = set_aside(self.method.covariance[i], arrived, values, seen.lean)
+        spikes, off = set_aside(self.method.covariance[i], arrived, values, seen)
         one = before.take(np.array([i]))
         one = method.observe(
             one, arrived[~spikes][None], values[~spikes][None], self.rng.generators[i]
@@ -354,6 +354,8 @@ def _after(seen: SensorState, rows: Ints, asked: Ints, off: Floats) -> SensorSta
     unread, misses, lean = seen.unread + 1, seen.misses.copy(), seen.lean.copy()
     unread[rows, asked] = misses[rows, asked] = 0
     lean[rows, asked] = off
+    odd = seen.odd.copy()
+    odd[rows, asked] = 0
     return SensorState(
-        unread, misses, np.maximum(seen.rest - 1, 0), lean, np.zeros_like(seen.again)
+        unread, misses, np.maximum(seen.rest - 1, 0), lean, np.zeros_like(seen.again), odd
     )

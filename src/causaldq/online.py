@@ -117,8 +117,9 @@ class Online:
         Reading
             A value that is no number, or out of the stated range, is `missing`, and another
             sensor is asked for next. A value further off than normal operation gives is put
-            `aside` and read again: it is believed if it is repeated, so that one reading alone
-            neither raises an alarm nor holds it (`causaldq.sensors.set_aside`).
+            `aside` and read again: it is believed if it is repeated, or the third such in a row, so
+            that one reading alone neither raises an alarm nor holds it
+            (`causaldq.sensors.set_aside`).
         """
         asked = self._streams
         given = self._given(values)
@@ -127,7 +128,7 @@ class Online:
         usable = (np.abs(scaled) <= LARGEST) & (low <= given) & (given <= high)  # false for NaN
         arrived, missing = asked[usable], asked[~usable]
         scaled = scaled[usable]
-        spikes, off = set_aside(self._covariance, arrived, scaled, self._seen.lean)
+        spikes, off = set_aside(self._covariance, arrived, scaled, self._seen)
         read, aside = arrived[~spikes], arrived[spikes]
         self._seen = self._seen.after(missing, arrived, off, spikes)
         self.step += 1
@@ -135,7 +136,7 @@ class Online:
         if fault:
             self._begin()
         else:
-            self._choose(asked)
+            self._choose()
         alarm = self._statistic > self.limit.value
         strength = self._strength
         return Reading(
@@ -176,17 +177,20 @@ class Online:
             return ""
         return f"the statistic is {self._statistic}"
 
-    def _choose(self, current: Ints | None) -> None:
-        wanted = self.method.choose(self._state, self._rng)[0]
-        self._streams = allowed(wanted, self._strength, self._layout, self._seen, current)
+    def _choose(self, wanted: Ints | None = None) -> None:
+        """What the method wants, as far as the plant allows; at first no sensor has to move."""
+        if wanted is None:
+            wanted = self.method.choose(self._state, self._rng)[0]
+        here = self._streams if self.step else None
+        self._streams = allowed(wanted, self._strength, self._layout, self._seen, here)
 
     def _begin(self, state: State | None = None) -> None:
-        """Nothing has been read; sensors are where the method and the plant want them."""
+        """Nothing has been read that counts; sensors move from where they are."""
         p = self.method.problem.p
         self._state = self.method.start(1, None, self._rng) if state is None else state
         self._statistic, self._strength = -math.inf, np.zeros(p)
         self._seen = SensorState.new(p)
-        self._choose(None)
+        self._choose()
 
     def _given(self, values: Any) -> Floats:
         """Values of the sensors asked for, (m,), NaN where there is none."""
@@ -255,7 +259,7 @@ class Online:
         """
         self._layout = Layout.of(sensors, self.names, self.method.problem.m)
         self.sensors = sensors
-        self._streams = allowed(self._streams, self._strength, self._layout, self._seen, None)
+        self._choose(self._streams)
 
     def snapshot(self) -> tuple[dict[str, Any], Arrays]:
         """All that it has seen, as facts for JSON and arrays; `restore` takes it back."""
@@ -278,7 +282,9 @@ class Online:
         self.use(SensorRules.model_validate_json(canonical_json(facts["rules"])))
         self.step = int(facts["step"])
         self._state = filled(self._state, part(arrays, "state"))
-        self._seen = filled(self._seen, part(arrays, "seen"))
+        # What files of before do not hold has not happened.
+        none = flat(SensorState.new(len(self.names)))
+        self._seen = filled(self._seen, none | part(arrays, "seen"))
         self._streams, self._strength = arrays["streams"], arrays["strength"]
         self._statistic = float(arrays["statistic"][0])
         self._rng.bit_generator.state = facts["rng"]

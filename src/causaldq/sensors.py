@@ -29,6 +29,9 @@ the alarm limit, which is set without this rule, does not feel it."""
 REPEAT = 0.5
 """A reading is a repeat if the one before it of the same sensor was off to the same side by at
 least this share."""
+PERSISTS = 3
+"""So many readings of a sensor in a row that are further off than `SPIKE` are no chance, whatever
+the side: the last of them is believed."""
 
 
 class SensorRules(Settings):
@@ -164,11 +167,13 @@ class SensorState:
     """How far off its last reading was, in standard deviations, given the others of its row."""
     again: Bools
     """Its last reading was set aside: it is to be read again."""
+    odd: Ints
+    """Readings in a row that were further off than `SPIKE`."""
 
     @classmethod
     def new(cls, p: int) -> Self:
         none = np.zeros(p, dtype=np.int64)
-        return cls(none, none, none, np.zeros(p), np.zeros(p, dtype=bool))
+        return cls(none, none, none, np.zeros(p), np.zeros(p, dtype=bool), none)
 
     def due(self) -> Bools:
         """Sensors to be read whatever the method wants: set aside, or dead and rested."""
@@ -190,6 +195,8 @@ class SensorState:
         read, aside = arrived[~spikes], arrived[spikes]
         unread, misses, lean = self.unread + 1, self.misses.copy(), self.lean.copy()
         lean[arrived] = off
+        odd = self.odd.copy()
+        odd[arrived] = np.where(np.abs(off) > SPIKE, odd[arrived] + 1, 0)
         unread[read] = 0
         misses[arrived] = 0
         misses[missing] += 1
@@ -197,7 +204,9 @@ class SensorState:
         rest[missing] = np.minimum(2 ** np.minimum(misses[missing] - 1, 30), LONGEST_REST)
         again = np.zeros_like(self.again)
         again[aside] = True
-        return replace(self, unread=unread, misses=misses, rest=rest, lean=lean, again=again)
+        return replace(
+            self, unread=unread, misses=misses, rest=rest, lean=lean, again=again, odd=odd
+        )
 
 
 def allowed(
@@ -252,7 +261,7 @@ def allowed(
 
 
 def set_aside(
-    covariance: CovarianceLike, streams: Ints, values: Floats, lean: Floats
+    covariance: CovarianceLike, streams: Ints, values: Floats, seen: SensorState
 ) -> tuple[Bools, Floats]:
     """Readings that are not to be believed yet, (k,), and how far off each is, (k,).
 
@@ -260,7 +269,7 @@ def set_aside(
     deviations, d_i = (S^-1 x)_i / sqrt((S^-1)_ii). One wrong value among right ones has the
     largest of all, by Cauchy and Schwarz. So the furthest off is taken out, as long as it is
     further off than `SPIKE`, and the others are judged without it. It is believed if `repeated`,
-    and else set aside.
+    or if it is the third such reading in a row, and else set aside.
 
     Parameters
     ----------
@@ -270,8 +279,8 @@ def set_aside(
         Streams that were read.
     values : array, shape (k,)
         Their values, standardised.
-    lean : array, shape (p,)
-        How far off the last reading of each stream was.
+    seen : SensorState
+        What the sensors did before.
     """
     aside, off = np.zeros(len(streams), dtype=bool), np.zeros(len(streams))
     left = np.arange(len(streams))
@@ -282,7 +291,9 @@ def set_aside(
         furthest = left[np.argmax(np.abs(off[left]))]
         if abs(off[furthest]) <= SPIKE:
             break
-        aside[furthest] = not repeated(off[furthest], lean[streams[furthest]])
+        stream = streams[furthest]
+        persists = seen.odd[stream] + 1 >= PERSISTS
+        aside[furthest] = not (persists or repeated(off[furthest], seen.lean[stream]))
         left = left[left != furthest]
     return aside, off
 

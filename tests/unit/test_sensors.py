@@ -33,7 +33,7 @@ def situations(draw: st.DrawFn) -> tuple[SensorRules, int, np.ndarray, np.ndarra
     current = np.array(sorted(draw(st.permutations(range(p)))[:m]))
     numbers = st.lists(st.integers(0, 9), min_size=p, max_size=p).map(np.array)
     new = SensorState.new(p)
-    state = SensorState(draw(numbers), new.misses, draw(numbers) // 8, new.lean, new.again)
+    state = SensorState(draw(numbers), new.misses, draw(numbers) // 8, new.lean, new.again, new.odd)
     return rules, m, wanted, current, state
 
 
@@ -171,7 +171,7 @@ def test_one_wrong_value_among_right_ones_is_the_one_put_aside(
 ) -> None:
     values = np.random.default_rng(seed).standard_normal(6) @ np.linalg.cholesky(COVARIANCE).T
     values[place] = sign * size
-    aside, off = set_aside(COVARIANCE, np.arange(6), values, np.zeros(6))
+    aside, off = set_aside(COVARIANCE, np.arange(6), values, SensorState.new(6))
     assert np.flatnonzero(aside).tolist() == [place]
     # Brute force: the residual of a regression on the others, in its own standard deviations.
     others = [i for i in range(6) if i != place]
@@ -222,8 +222,9 @@ def test_a_repeated_reading_is_believed_and_alarms(method: str) -> None:
 def test_sensors_that_agree_are_believed_at_once() -> None:
     """Two that move together are no spike: each is what the other leads to expect."""
     twins = np.array([[1.0, 0.99], [0.99, 1.0]])
-    assert not set_aside(twins, np.arange(2), np.array([5.0, 5.0]), np.zeros(2))[0].any()
-    assert set_aside(twins, np.arange(2), np.array([5.0, 0.0]), np.zeros(2))[0].any()
+    new = SensorState.new(2)
+    assert not set_aside(twins, np.arange(2), np.array([5.0, 5.0]), new)[0].any()
+    assert set_aside(twins, np.arange(2), np.array([5.0, 0.0]), new)[0].any()
 
 
 def test_in_control_the_rule_is_hardly_ever_used() -> None:
@@ -236,7 +237,8 @@ def test_in_control_the_rule_is_hardly_ever_used() -> None:
     factor = np.linalg.cholesky(COVARIANCE)
     far = aside = 0
     for _ in range(20000):
-        put, off = set_aside(COVARIANCE, np.arange(6), factor @ rng.standard_normal(6), np.zeros(6))
+        values = factor @ rng.standard_normal(6)
+        put, off = set_aside(COVARIANCE, np.arange(6), values, SensorState.new(6))
         far += int((np.abs(off) > 4).sum())
         aside += int(put.sum())
     assert 0 < far < 20
@@ -302,3 +304,50 @@ def test_a_statistic_that_is_no_number_is_a_fault(wrong: float | None) -> None:
     assert readings[2].statistic == -np.inf
     assert not readings[2].alarm
     assert readings[3].statistic == 1.0
+
+
+@pytest.mark.parametrize("base", [-1.0, 3.0], ids=["changes its side", "grows threefold"])
+def test_the_third_reading_in_a_row_that_is_far_off_is_believed(base: float) -> None:
+    """However the fault moves: none of these readings is a repeat of the one before."""
+    made, read, alarmed = monitor(), list[bool](), False
+    for row in rows(60, seed=5):
+        row[2] = MEAN[2] + SD[2] * 20.0 * base ** min(len(read), 6)
+        reading = made.update(dict(zip(NAMES, row, strict=True)))
+        if "level" in reading.values:
+            read.append("level" in reading.read)
+        alarmed |= reading.alarm
+        if len(read) == 3:
+            break
+    assert read == [False, False, True]
+    assert alarmed
+
+
+def test_sensors_move_no_further_when_the_method_begins_afresh() -> None:
+    """By reset, by restart and by new rules, as from row to row."""
+    made, rng = monitor(), np.random.default_rng(6)
+    rules = SensorRules(moves=1)
+    made.use(rules)
+    moved = []
+    for number, row in enumerate(rows(60, seed=6)):
+        made.update(dict(zip(NAMES, row, strict=True)))
+        before = set(made.next)
+        if number % 3 == 0:
+            made.reset()
+        elif number % 3 == 1:
+            made.restart()
+        else:
+            made.use(rules.model_copy(update={"without": [str(rng.choice(NAMES))]}))
+        moved.append(len(set(made.next) - before))
+    assert max(moved) == 1
+
+
+def test_a_file_without_the_count_of_readings_far_off_is_read() -> None:
+    made = monitor()
+    for row in rows(4, seed=7):
+        made.update(dict(zip(NAMES, row, strict=True)))
+    facts, arrays = made.snapshot()
+    del arrays["seen.odd"]
+    other = monitor()
+    other.restore(facts, arrays)
+    row = dict(zip(NAMES, rows(1, seed=8)[0], strict=True))
+    assert other.update(row) == made.update(row)
