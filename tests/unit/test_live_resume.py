@@ -406,6 +406,35 @@ def test_changed_settings_hold_from_then_on(
     assert "level" not in made.session.next
 
 
+def test_commands_outlive_other_settings_but_not_other_rules(
+    half_done: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = station(half_done)
+    made.control.waiting.append("without level")
+    made.run()
+    for change in ("clear_after", "sensors"):
+        made = station(half_done)
+        old = made.session.settings
+        rules = old.sensors.model_copy(update={"always": ["flow"]})
+        new = {"clear_after": 5, **({"sensors": rules} if change == "sensors" else {})}
+        made.session.settings = old.model_copy(update=new)
+        capsys.readouterr()
+        made.run()
+        kept = change == "clear_after"
+        assert (made.session.monitor.sensors.without == ["level"]) == kept
+        assert ("undo commands: without level" in capsys.readouterr().err) != kept
+
+
+def test_an_old_control_file_that_is_new_to_the_state_is_not_carried_out(half_done: Path) -> None:
+    made = station(half_done)
+    made.control = Control()
+    made.run()
+    (half_done / "control").write_text("without level\n")
+    made = station(half_done)
+    made.run()
+    assert made.session.monitor.sensors.without == []
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [

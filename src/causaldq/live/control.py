@@ -19,6 +19,11 @@ class Control:
         self.offset = self._size()
         """What stood in the file before is not for this run."""
 
+    @property
+    def place(self) -> str | None:
+        """Where the file is, for a state."""
+        return str(self.path.resolve()) if self.path else None
+
     def _size(self) -> int:
         try:
             return self.path.stat().st_size if self.path and self.path.is_file() else 0

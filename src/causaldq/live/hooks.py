@@ -47,7 +47,7 @@ class Hooks:
             try:
                 tell(text)
                 break
-            except (OSError, ValueError, subprocess.SubprocessError) as error:
+            except Exception as error:  # whatever the other side does, the next event is told
                 if not left:
                     self.say(f"on_alarm.{name} failed {TRIES} times: {one_line(error)}")
 

@@ -22,7 +22,7 @@ class OnAlarm(Settings):
         Field(description="a program and its arguments; the event comes to its standard input"),
     ] = []
     webhook: Annotated[
-        str, Field(pattern=r"^(https?://.+)?$", description="address that the event is posted to")
+        str, Field(pattern=r"^(https?://\S+)?$", description="address that the event is posted to")
     ] = ""
     patience: Annotated[Positive, Field(description="seconds that either may take")] = 30.0
 

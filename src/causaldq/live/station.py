@@ -91,10 +91,10 @@ class Station:
         if self.source.at_start():
             self.reader.begin(resumed=self.replay.on)
         found = self.reader.take(line)
-        if self.replay.on and isinstance(found, Skipped) and found.reason in ("doubled", "late"):
-            if self.replay.came_again(line):
-                self.reader.clock.behind = 0
-                return
+        known = isinstance(found, Skipped) and found.reason in ("doubled", "late")
+        if self.replay.on and known and self.replay.came_again(line):
+            self.reader.clock.behind = 0
+            return
         if isinstance(found, Row):
             self._end_replay()
             if isinstance(self.source, PipeSource):
@@ -131,7 +131,7 @@ class Station:
             "reader": self.reader.snapshot(),
             "source": self.source.position(),
             "replay": self.replay.snapshot(),
-            "control": self.control.offset,
+            "control": [self.control.place, self.control.offset],
             "files": {file.name: file.size() for file in self.files},
         }
         write_sealed(self.state, "state", VERSION, whole, arrays)
@@ -155,15 +155,28 @@ class Station:
         now = self.session.settings.model_dump(mode="json")
         if facts["settings"] != now:
             say("the settings have changed since the state was saved: the new ones hold")
-            self.session.monitor.use(self.session.settings.sensors)
+        if facts["settings"]["sensors"] != now["sensors"]:
+            self._use_new_rules(set(facts["settings"]["sensors"]["without"]))
         self.source.seek(facts["source"])
         if isinstance(self.source, PipeSource):
             self.replay.restore(facts["replay"])
-        self.control.offset = int(facts["control"])
+        place, offset = facts["control"]
+        if place == self.control.place:  # of another file, what stands there is not for this run
+            self.control.offset = int(offset)
         for file in self.files:
             if file.name not in facts["files"]:
                 raise DataError(f"the state was saved without --{file.name}; {REMEDY}")
             file.resume(int(facts["files"][file.name]))
+
+    def _use_new_rules(self, before: set[str]) -> None:
+        """The rules of the settings, and which commands they undo; before: left out by the old."""
+        monitor, rules = self.session.monitor, self.session.settings.sensors
+        had, has = set(monitor.sensors.without), set(rules.without)
+        undone = [f"without {name}" for name in sorted(had - before - has)]
+        undone += [f"with {name}" for name in sorted((before - had) & has)]
+        if undone:
+            say(f"the new rules for sensors undo commands: {', '.join(undone)}; give them again")
+        monitor.use(rules)
 
 
 @contextmanager
