@@ -1,6 +1,7 @@
 """Alarms as events, and commands while it runs."""
 
 import json
+import socket
 import sys
 import threading
 from collections.abc import Iterator
@@ -66,6 +67,22 @@ def test_after_an_alarm_it_may_begin_afresh() -> None:
         fresh._streams = np.array([NAMES.index(name) for name in readings[k]["next"]])
         again = fresh.update(dict(zip(NAMES, FAULTY[k + 1], strict=True)))
         assert again.statistic == readings[k + 1]["statistic"]
+
+
+def test_an_alarm_is_not_cleared_while_its_streams_are_not_read() -> None:
+    """A statistic that nothing has come to is below the limit, and says nothing."""
+    made = session(after="restart", clear_after=4)
+    fed(made, FAULTY)
+    assert made.alarm is not None
+    for _ in range(20):
+        assert events(made.row({})) == []
+    made.alarm.record["streams"] = {"level": 1.0}
+    others = [{"flow": 10.0}] * 20
+    assert all(events(made.row(row)) == [] for row in others)
+    made.command("without level")
+    assert [event for row in others for event in events(made.row(row))] == ["cleared"], (
+        "if it cannot be read, any reading counts"
+    )
 
 
 def test_an_alarm_may_be_the_end() -> None:
@@ -232,6 +249,26 @@ def test_what_cannot_be_told_is_said_and_the_watch_goes_on(tmp_path: Path) -> No
     assert f"{TRIES} times" in told[0]
 
 
+def test_an_answer_that_is_no_http_does_not_end_the_telling() -> None:
+    told: list[str] = []
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def serve() -> None:
+            for _ in range(2 * TRIES):
+                with server.accept()[0] as one:
+                    one.recv(1 << 16)
+                    one.sendall(b"garbage\r\n\r\n")
+
+        thread = threading.Thread(target=serve, daemon=True)
+        thread.start()
+        address = f"http://127.0.0.1:{server.getsockname()[1]}/"
+        hooks = Hooks(OnAlarm(webhook=address), told.append)
+        for _ in range(2):
+            hooks.write({"event": "raised"})
+        hooks.close()
+    assert [text.split(":")[0] for text in told] == [f"on_alarm.webhook failed {TRIES} times"] * 2
+
+
 # --- settings ------------------------------------------------------------------------------------
 
 
@@ -259,6 +296,7 @@ def test_settings_come_from_a_file(tmp_path: Path) -> None:
         ("[sensors]\ncost = {level = -1}", "sensors.cost.level"),
         ("[on_alarm]\ncommand = 'mail shift'", "on_alarm.command"),
         ("[on_alarm]\nwebhook = 'file:///etc/passwd'", "on_alarm.webhook"),
+        ("[on_alarm]\nwebhook = 'http://127.0.0.1/my alarm'", "on_alarm.webhook"),
         ("every = nan", "no TOML"),
         ("after = ", "no TOML"),
         ("after = 2026-01-01", "no TOML"),

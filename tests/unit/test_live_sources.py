@@ -1,4 +1,4 @@
-"""Pipes that go on, lines that are half written, files that are replaced: no row lost or doubled."""
+"""Pipes that go on, lines half written, files replaced: no row is lost, and none taken twice."""
 
 import io
 import json

@@ -2,6 +2,7 @@
 
 from collections import Counter, deque
 from collections.abc import Mapping
+from secrets import token_hex
 from threading import Lock
 from typing import Any
 
@@ -31,6 +32,8 @@ class Board:
         }
         self.recent: deque[tuple[int, Record]] = deque(maxlen=ROWS)
         self.events: deque[tuple[int, Record]] = deque(maxlen=EVENTS)
+        self.run = token_hex(4)
+        """Of this process: numbers of another one mean other records."""
         self.number = 0
         self.counts: Counter[tuple[str, str]] = Counter()
         self.closed = False
@@ -44,6 +47,16 @@ class Board:
             for key in _counted(record):
                 self.counts[key] += 1
 
+    def id_of(self, number: int) -> str:
+        """A number that no other process gives."""
+        return f"{self.run}-{number}"
+
+    def number_of(self, told: str) -> int | None:
+        """The number in what `id_of` gave; None if another process gave it."""
+        run, _, number = told.rpartition("-")
+        known = run == self.run and number.isdecimal() and len(number) < 16
+        return int(number) if known else None
+
     def since(self, number: int) -> list[tuple[int, Record]]:
         """Records after one, in order; of very many only the latest."""
         with self.lock:
@@ -52,10 +65,13 @@ class Board:
 
     def snapshot(self) -> dict[str, Any]:
         """All that a page needs to begin with."""
+        alarm = self.session.alarm
         with self.lock:
             return {
                 "plant": self.plant,
-                "number": self.number,
+                "number": self.id_of(self.number),
+                "alarm": alarm and alarm.record | {"acknowledged": alarm.acknowledged},
+                "maintenance": self.session.maintenance,
                 "next": self.session.next,
                 "rows": [record for _, record in self.recent],
                 "events": [record for _, record in self.events],

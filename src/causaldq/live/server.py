@@ -85,10 +85,9 @@ def application(board: Board, control: Control, token: str, hosts: list[str]) ->
         )
 
     async def events(request: Request) -> Response:
-        last = request.headers.get("last-event-id") or request.query_params.get("after", "0")
-        number = int(last) if last.isdecimal() and len(last) < 16 else 0
+        last = request.headers.get("last-event-id") or request.query_params.get("after", "")
         return StreamingResponse(
-            _told(board, number), headers=HEADERS, media_type="text/event-stream"
+            _told(board, last), headers=HEADERS, media_type="text/event-stream"
         )
 
     async def command(request: Request) -> Response:
@@ -129,13 +128,16 @@ def application(board: Board, control: Control, token: str, hosts: list[str]) ->
     )
 
 
-async def _told(board: Board, number: int) -> AsyncIterator[str]:
-    """Server-sent events, from a record on."""
-    quiet = 0.0
+async def _told(board: Board, last: str) -> AsyncIterator[str]:
+    """Server-sent events after the last one told; all, and that, if another process told it."""
+    known = board.number_of(last)
+    number, quiet = known or 0, 0.0
+    if known is None and last not in ("", "0"):
+        yield "event: again\ndata: {}\n\n"
     while not board.closed:
         for place, record in board.since(number):
             number, quiet = place, 0.0
-            yield f"id: {place}\ndata: {as_line(record)}\n\n"
+            yield f"id: {board.id_of(place)}\ndata: {as_line(record)}\n\n"
         await asyncio.sleep(PAUSE)
         quiet += PAUSE
         if quiet >= QUIET:
@@ -158,7 +160,7 @@ def serving(session: Session, control: Control, wanted: Wanted) -> Iterator[Boar
             f"--page {wanted.page} at {wanted.host}: {error}; give another port"
         ) from None
     port = listening.getsockname()[1]
-    hosts = ["localhost", "127.0.0.1", "[::1]", wanted.host]
+    hosts = ["localhost", "127.0.0.1", "[::1]", wanted.host, f"[{wanted.host}]"]
     # Told to listen to everybody, it cannot know by which name they call it.
     app = application(board, control, wanted.token, ["*"] if wanted.host == "0.0.0.0" else hosts)
     server = uvicorn.Server(
@@ -166,7 +168,8 @@ def serving(session: Session, control: Control, wanted: Wanted) -> Iterator[Boar
     )
     thread = threading.Thread(target=server.run, args=([listening],), daemon=True)
     thread.start()
-    say(f"page: http://{wanted.host}:{port}/")
+    host = f"[{wanted.host}]" if ":" in wanted.host else wanted.host
+    say(f"page: http://{host}:{port}/")
     try:
         yield board
     finally:

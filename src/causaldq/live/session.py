@@ -1,7 +1,7 @@
 """A monitor with its alarms and commands: rows and orders in, records out. No files, no clock."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from causaldq.errors import CausalDQError, DataError
@@ -22,7 +22,14 @@ class Alarm:
     number: int
     acknowledged: bool = False
     below: int = 0
-    """Rows in a row at which the statistic was not above its limit."""
+    """Rows in a row at which the statistic was not above its limit, although it could have been."""
+    record: Record = field(default_factory=dict)
+    """The event that raised or last repeated it."""
+
+    def concerns(self, reading: Reading, without: Collection[str]) -> bool:
+        """Whether a row tells anything of it: a stream that it names was read, if any can be."""
+        named = set(self.record.get("streams", ())).difference(without)
+        return bool(named.intersection(reading.read) if named else reading.read)
 
 
 class Session:
@@ -105,7 +112,7 @@ class Session:
     def _follow(self, reading: Reading) -> list[Record]:
         """Raise, repeat or clear the alarm."""
         if not reading.alarm:
-            if self.alarm is None:
+            if self.alarm is None or not self.alarm.concerns(reading, self.monitor.sensors.without):
                 return []
             self.alarm.below += 1
             if self.alarm.below < self.settings.clear_after:
@@ -114,14 +121,15 @@ class Session:
             return [self._cleared(f"below the limit for {self.alarm.below} {rows}")]
         most = next(iter(reading.contributions), "nothing")
         detail = f"statistic {reading.statistic:.2f} above {reading.limit:.2f}, most: {most}"
+        event = "repeated"
         if self.alarm is None:
             self.alarms += 1
-            self.alarm = Alarm(self.alarms)
-            return [self._event("raised", detail, reading)]
+            self.alarm, event = Alarm(self.alarms), "raised"
         self.alarm.below = 0
-        return (
-            [self._event("repeated", detail, reading)] if self.settings.after == "restart" else []
-        )
+        if event == "repeated" and self.settings.after != "restart":
+            return []
+        self.alarm.record = self._event(event, detail, reading)
+        return [self.alarm.record]
 
     def _cleared(self, detail: str) -> Record:
         record = self._event("cleared", detail)
@@ -203,10 +211,9 @@ class Session:
     def snapshot(self) -> tuple[dict[str, Any], Arrays]:
         """All that changes, as facts for JSON and arrays."""
         facts, arrays = self.monitor.snapshot()
-        alarm = self.alarm
         return {
             "monitor": facts,
-            "alarm": [alarm.number, alarm.acknowledged, alarm.below] if alarm else None,
+            "alarm": asdict(self.alarm) if self.alarm else None,
             "alarms": self.alarms,
             "faults": self.faults,
             "maintenance": self.maintenance,
@@ -216,6 +223,6 @@ class Session:
     def restore(self, facts: Mapping[str, Any], arrays: Arrays) -> None:
         """Go back to where a snapshot was taken."""
         self.monitor.restore(facts["monitor"], arrays)
-        self.alarm = Alarm(*facts["alarm"]) if facts["alarm"] else None
+        self.alarm = Alarm(**facts["alarm"]) if facts["alarm"] else None
         self.alarms, self.faults = int(facts["alarms"]), int(facts["faults"])
         self.maintenance, self.time = bool(facts["maintenance"]), facts["time"]

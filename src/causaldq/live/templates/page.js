@@ -2,7 +2,7 @@
 // Shows the latest rows and events; data come as text and are never taken for markup.
 const SHOWN = 300, STRIP = 52, SVG = "http://www.w3.org/2000/svg";
 const byId = (id) => document.getElementById(id);
-let plant, rows = [], events = [], next = [], changed = true;
+let plant, rows = [], events = [], next = [], alarm = null, maintenance = false, changed = true;
 const last = new Map();
 
 function element(name, attributes, text) {
@@ -26,6 +26,7 @@ const number = (x) => (x === null || x === undefined ? "–" : Number(x).toPreci
 function take(record) {
   if (record.kind === "event") {
     events.push(record);
+    follow(record);
     if (events.length > 200) events.shift();
   } else {
     rows.push(record);
@@ -38,22 +39,17 @@ function take(record) {
   changed = true;
 }
 
-// An alarm is over when it is cleared; the page may have come after it was raised.
-function alarmNow() {
-  let now = null;
-  for (const e of events) {
-    if (e.event === "raised") now = { ...e, acknowledged: false };
-    else if (now && e.event === "repeated") now = { ...e, acknowledged: now.acknowledged };
-    else if (now && e.event === "acknowledged") now.acknowledged = true;
-    else if (e.event === "cleared") now = null;
-  }
-  return now;
+// What an event changes; how things stood before, the snapshot says.
+function follow(e) {
+  if (e.event === "raised") alarm = { ...e, acknowledged: false };
+  else if (e.event === "repeated") alarm = { ...e, acknowledged: Boolean(alarm && alarm.acknowledged) };
+  else if (e.event === "acknowledged" && alarm) alarm = { ...alarm, acknowledged: true };
+  else if (e.event === "cleared") alarm = null;
+  else if (e.event.startsWith("maintenance")) maintenance = e.event === "maintenance on";
 }
 
-function drawStatus(readings, alarm) {
-  const latest = rows[rows.length - 1];
+function drawStatus(readings) {
   const row = readings[readings.length - 1];
-  const maintenance = latest && latest.kind === "skipped" && latest.reason === "maintenance";
   const at = row ? `row ${row.step}${row.time === null ? "" : `, time ${row.time}`}` : "no row yet";
   byId("status").textContent = `${maintenance ? "Maintenance: rows are not looked at" : "Watching"}; ${at}; ${alarm ? "there is an alarm" : "no alarm"}`;
   const words = alarm ? `Alarm ${alarm.alarm}${alarm.acknowledged ? " (acknowledged)" : ""}: ${alarm.detail}` : "";
@@ -179,7 +175,7 @@ function drawGraph(causes) {
   svg.setAttribute("aria-label", causes.length ? `Suspected: ${causes.map((c) => c.stream).join(", ")}. ${paths.join("; ")}` : "What causes what; no alarm");
 }
 
-function drawCauses(alarm) {
+function drawCauses() {
   const causes = alarm && alarm.causes ? alarm.causes.filter((c) => c.probability >= 0.01) : [];
   const shown = causes.length
     ? causes.map((c) => `${c.stream}: ${(100 * c.probability).toFixed(0)}%, shifted by ${c.shift.toFixed(1)} sd${c.paths.length ? `, by ${c.paths.map((p) => p.join(" → ")).join("; ")}` : ""}`)
@@ -206,13 +202,13 @@ let drawnEvents = -1;
 function draw() {
   if (changed && plant) {
     changed = false;
-    const readings = rows.filter((r) => r.kind === "reading"), alarm = alarmNow();
-    drawStatus(readings, alarm);
+    const readings = rows.filter((r) => r.kind === "reading");
+    drawStatus(readings);
     byId("next").replaceChildren(...next.map((name) => Object.assign(document.createElement("li"), { textContent: name })));
     drawStatistic(readings);
     drawSensors(readings);
     const stamp = events.length ? events[events.length - 1].step * 1000 + events.length : 0;
-    if (stamp !== drawnEvents) { drawnEvents = stamp; drawCauses(alarm); drawEvents(); }
+    if (stamp !== drawnEvents) { drawnEvents = stamp; drawCauses(); drawEvents(); }
   }
   setTimeout(draw, 200);
 }
@@ -220,15 +216,17 @@ function draw() {
 async function begin() {
   const found = await (await fetch("snapshot")).json();
   plant = found.plant;
-  rows = []; events = [];
+  rows = []; events = []; drawnEvents = -1;
+  last.clear();
   byId("method").textContent = `${plant.method}, ${plant.streams.length} streams`;
   byId("commands").hidden = !found.commands;
   for (const record of [...found.rows, ...found.events]) take(record);
-  next = found.next;
+  ({ next, alarm, maintenance } = found);
   const source = new EventSource(`events?after=${found.number}`);
   source.onmessage = (message) => take(JSON.parse(message.data));
+  // Another process answers: what it showed before is not what this page has.
+  source.addEventListener("again", () => { source.close(); begin(); });
   source.onerror = () => { byId("status").textContent = "The connection is lost; trying again …"; };
-  draw();
 }
 
 byId("form").addEventListener("submit", async (event) => {
@@ -242,3 +240,4 @@ byId("form").addEventListener("submit", async (event) => {
   byId("answer").textContent = answer.ok ? `${said.taken}: taken; see the alarm log` : said.error;
 });
 begin();
+draw();

@@ -1,0 +1,63 @@
+"""What a page is told after the watch was started again."""
+
+import asyncio
+import json
+
+from plants import NAMES, monitor, rows
+
+from causaldq import Session, WatchSettings
+from causaldq.live.board import Board
+from causaldq.live.server import _told
+
+SETTINGS = WatchSettings(after="continue")
+
+
+def alarmed() -> Session:
+    made = Session(monitor(), SETTINGS)
+    for t, row in enumerate(rows(30, seed=1, fault=0)):
+        made.row(dict(zip(NAMES, row, strict=True)), time=t)
+    made.command("acknowledge")
+    return made
+
+
+def test_the_snapshot_has_the_alarm_that_was_open_before_a_restart() -> None:
+    before = alarmed()
+    assert before.alarm is not None
+    facts, arrays = before.snapshot()
+    after = Session(monitor(), SETTINGS)
+    board = Board(after)  # as a watch has it: the page is there before the state is read
+    after.restore(json.loads(json.dumps(facts)), arrays)
+    shown = board.snapshot()
+    assert shown["alarm"] == before.alarm.record | {"acknowledged": True}
+    assert (shown["alarm"]["event"], shown["alarm"]["alarm"]) == ("raised", 1)
+    assert shown["maintenance"] is False
+    after.command("maintenance on")
+    assert board.snapshot()["maintenance"] is True
+    after.command("maintenance off")
+    assert board.snapshot()["alarm"] is None
+
+
+def told(board: Board, last: str, count: int) -> list[str]:
+    """The first events on a connection."""
+
+    async def some() -> list[str]:
+        stream = _told(board, last)
+        return [await anext(stream) for _ in range(count)]
+
+    return asyncio.run(some())
+
+
+def test_numbers_of_an_earlier_process_are_not_taken_for_ones_own() -> None:
+    session = Session(monitor(), SETTINGS)
+    board, earlier = Board(session), Board(session)
+    for one in (board, earlier):
+        for row in rows(3, seed=2):
+            for record in session.row(dict(zip(NAMES, row, strict=True))):
+                one.write(record)
+    every = told(board, "", 3)
+    assert all("data: {" in text and "\nevent" not in text for text in every)
+    ids = [text.splitlines()[0].removeprefix("id: ") for text in every]
+    assert ids[-1] == board.snapshot()["number"]
+    assert told(board, ids[1], 1) == every[2:]
+    for last in (earlier.snapshot()["number"], "5000", "-3", f"{board.run}-x"):
+        assert told(board, last, 4) == ["event: again\ndata: {}\n\n", *every]
