@@ -1,6 +1,7 @@
 """Commands that need no pipeline: fit a monitor to a file, and watch a plant with it."""
 
 import os
+import re
 import sys
 import warnings
 from collections.abc import Callable
@@ -16,6 +17,8 @@ from causaldq.tables.command import inspect
 P = ParamSpec("P")
 ALARMED = 3
 """Exit status of `watch` after an alarm."""
+GUESSED = ("no header", "numeric header", "ragged", "cut off")
+"""What was found out about a file that had better be looked at, if nothing was said of it."""
 FALLS_SHORT = 4
 """Exit status of `fit` where the promised rate of false alarms is not kept."""
 
@@ -102,6 +105,9 @@ def fit(
 
     form = given(table, normal, time)
     found = normal_rows(file, form)
+    for one in found.findings if table is None else ():
+        if one.kind in GUESSED:
+            typer.echo(f"{file}, {one.where}: {one.what}: {one.done}", err=True)
     steps = rows_in(arl0, form.time or "", found.times)
     choices: dict[str, Any] = {"model": model, "limit": limit}  # checked by fit
     with warnings.catch_warnings():
@@ -109,10 +115,21 @@ def fit(
         monitor = Monitor.fit(found.rows, sensors, arl0=steps, method=method, seed=seed, **choices)
         if held_out:
             monitor.check(normal_rows(file, given(table, held_out, time)).rows)
+    rows = [int(row) + 1 for row in found.rows.index]
+    monitor.facts["why"] = [_in_file(text, rows) for text in monitor.facts["why"]]
     monitor.save(output)
     print("\n".join([monitor.summary(), *found.left_out]))
     print(f"{output}: watch with  causaldq watch {output} FILE")
     raise SystemExit(FALLS_SHORT if monitor.falls_short and not anyway else 0)
+
+
+def _in_file(text: str, rows: list[int]) -> str:
+    """What a diagnosis says of rows, counted from 0 among those kept, with the file's from 1."""
+
+    def row(match: re.Match[str]) -> str:
+        return match[1] + re.sub(r"\d+", lambda number: str(rows[int(number[0])]), match[2])
+
+    return re.sub(r"(from row |first at rows )(\d+(?:, \d+)*)", row, text)
 
 
 def watch(

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from pydantic import ValidationError
 
 from causaldq.calibration import RunLength
-from causaldq.covariance import DENSE_MOST, KINDS, CovarianceLike, Structured
+from causaldq.covariance import KINDS, CovarianceLike, Structured
 from causaldq.errors import CausalDQError, ConfigError, DataError, FallsShort
 from causaldq.fitting import CovarianceChoice, LimitChoice, fitted
 from causaldq.limits import Limit
@@ -21,7 +21,7 @@ from causaldq.methods.registry import saved_method
 from causaldq.methods.resolve import MethodLike, name_of, resolved
 from causaldq.models.in_control import ModelChoice
 from causaldq.models.rows import fit_scale
-from causaldq.normal import edges_of, graphs_for, table, wants_graph
+from causaldq.normal import choices, edges_of, graphs_for, table, wants_graph
 from causaldq.online import SHOWN, Online
 from causaldq.promise import in_words, not_kept
 from causaldq.sealed import Arrays, content, read_sealed, write_sealed
@@ -33,9 +33,6 @@ if TYPE_CHECKING:
 
 VERSION = 2
 """Of the file format."""
-PATHS = 200
-MANY_STREAMS_PATHS = 10
-"""Where a step of one path takes milliseconds."""
 
 
 class Monitor(Online):
@@ -94,6 +91,7 @@ class Monitor(Online):
         ----------
         rows : DataFrame or array, shape (n, p)
             Rows of normal operation, evenly spaced in time, one column per stream, without gaps.
+            Columns whose names are no strings are called by what `str` makes of them.
         sensors : int
             Streams that can be read at a time, m.
         arl0 : float
@@ -138,16 +136,13 @@ class Monitor(Online):
         """
         labels, values = table(rows, names)
         p = len(labels)
-        if sensors not in range(1, p + 1):
-            raise ConfigError(f"{sensors} sensors for {p} streams; give a number from 1 to {p}")
+        sensors, arl0, paths, seed = choices(sensors, arl0, paths, seed, p, method, limit)
         scale = fit_scale(values, labels)
         edges = edges_of(graph, labels)
         if covariance == "block" and not wants_graph(method):
             graphs = None
         else:
             graphs = graphs_for(method, edges, labels, values, scale, seed)
-        if paths is None:
-            paths = PATHS if p <= DENSE_MOST else MANY_STREAMS_PATHS
         found = fitted(
             method, values, labels, sensors, graphs, arl0=arl0, model=model, limit=limit,
             paths=paths, seed=seed, progress=progress, covariance=covariance, edges=edges,

@@ -1,6 +1,7 @@
 """Rows of normal operation as a user gives them: checked, named, with the graphs they allow."""
 
 from collections.abc import Sequence
+from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,6 +21,36 @@ from causaldq.types import Bools, Floats, Ints
 if TYPE_CHECKING:
     import pandas as pd
 
+PATHS = 200
+MANY_STREAMS_PATHS = 10
+"""Where a step of one path takes milliseconds."""
+MOST_STEPS = 1e8
+"""Of the paths behind a limit, in units of the run length: beyond it they take more than 5 GB."""
+
+
+def choices(
+    sensors: Any, arl0: Any, paths: Any, seed: Any, p: int, method: MethodLike, limit: str
+) -> tuple[int, float, int, int]:
+    """The numbers that a fit is given, as Python's own, refused if they cannot be used."""
+    if paths is None:
+        paths = PATHS if p <= DENSE_MOST else MANY_STREAMS_PATHS
+    if not isinstance(sensors, Integral) or sensors not in range(1, p + 1):
+        raise ConfigError(f"{sensors} sensors for {p} streams; give a whole number from 1 to {p}")
+    for name, value in (("paths", paths), ("seed", seed)):
+        if not isinstance(value, Integral):
+            raise ConfigError(f"{name} is {value!r}; give a whole number")
+    if not isinstance(arl0, Real) or isinstance(arl0, bool):
+        raise ConfigError(f"arl0 is {arl0!r}; give the wanted steps to a false alarm, a number")
+    arl0 = int(arl0) if isinstance(arl0, Integral) else float(arl0)
+    kind = named_method(method) if isinstance(method, str) else method
+    may_be_bound = limit in ("auto", "bound") and getattr(kind, "uses_dynamics", False)
+    if arl0 > (most := MOST_STEPS / max(paths, 1)) and np.isfinite(arl0) and not may_be_bound:
+        raise ConfigError(
+            f"arl0 is {arl0:g}, and paths of twice that length would not fit into memory: give at"
+            f" most {most:g}, or a limit that needs no paths (innovation_filter, limit='bound')"
+        )
+    return int(sensors), arl0, int(paths), int(seed)
+
 
 def table(
     rows: "pd.DataFrame | npt.ArrayLike", names: Sequence[str] | None
@@ -30,14 +61,7 @@ def table(
         if names is not None:
             raise ConfigError("the rows have column names; give no others")
         labels = tuple(str(column) for column in columns)
-        try:
-            values = np.asarray(rows, np.float64)
-        except (TypeError, ValueError):
-            kinds = {str(c): str(k) for c, k in zip(columns, rows.dtypes, strict=True)}  # type: ignore[union-attr]
-            text = next((c for c, k in kinds.items() if k in ("object", "str", "string")), "?")
-            raise DataError(
-                f"column {text!r} is not numeric; drop it, or make its values numbers"
-            ) from None
+        values = _of_frame(rows, labels)
     else:
         try:
             values = np.asarray(rows, np.float64)
@@ -45,12 +69,15 @@ def table(
             raise DataError(f"the rows are no numbers ({error})") from None
         if values.ndim != 2:
             raise DataError(f"the rows have shape {values.shape}; give (rows, streams)")
-        labels = tuple(names or (f"x{i + 1}" for i in range(values.shape[1])))
+        given = (f"x{i + 1}" for i in range(values.shape[1])) if names is None else map(str, names)
+        labels = tuple(given)
     if values.ndim != 2 or values.shape[1] != len(labels):
         raise DataError(f"{len(labels)} names for rows of shape {values.shape}")
     if len(set(labels)) < len(labels):
         repeated = next(name for name in labels if labels.count(name) > 1)
         raise DataError(f"two streams are called {repeated!r}; names must differ")
+    if not len(values):
+        raise DataError("there are no rows; give rows of normal operation")
     gaps = ~np.isfinite(values)
     if gaps.any():
         row, column = np.argwhere(gaps)[0]
@@ -59,6 +86,25 @@ def table(
             " more cells); drop those rows or streams before fitting"
         )
     return labels, values
+
+
+def _of_frame(rows: Any, labels: tuple[str, ...]) -> Floats:
+    """Values (n, p) of a data frame; dates are no numbers, though numpy makes some of them."""
+    kinds = [str(kind) for kind in rows.dtypes]
+    if not hasattr(rows, "iloc") or all(k.startswith(("float", "int", "uint")) for k in kinds):
+        try:
+            return np.asarray(rows, np.float64)
+        except (TypeError, ValueError) as error:
+            raise DataError(f"the rows are no numbers ({error})") from None
+    values = np.empty(rows.shape)
+    for i, (label, kind) in enumerate(zip(labels, kinds, strict=True)):
+        try:
+            values[:, i] = rows.iloc[:, i].astype("float64")
+        except (TypeError, ValueError):
+            raise DataError(
+                f"column {label!r} is not numeric ({kind}); drop it, or make its values numbers"
+            ) from None
+    return values
 
 
 def edges_of(given: Any, names: tuple[str, ...]) -> Ints | None:

@@ -105,7 +105,7 @@ class Online:
 
         Parameters
         ----------
-        values : mapping, Series or sequence
+        values : mapping, Series, DataFrame of one row, or sequence
             Values by stream name, in the plant's units; or, without names, one for each sensor of
             `next`, in its order. Sensors that gave nothing may be left out or be None or NaN;
             values of streams that were not asked for are not looked at.
@@ -194,9 +194,14 @@ class Online:
 
     def _given(self, values: Any) -> Floats:
         """Values of the sensors asked for, (m,), NaN where there is none."""
+        if hasattr(values, "columns"):
+            if len(values) != 1:
+                raise DataError(f"{len(values)} rows at once; give one after the other")
+            values = values.iloc[0]
         if hasattr(values, "to_dict"):
             values = values.to_dict()
         if isinstance(values, Mapping):
+            values = {str(name): value for name, value in values.items()}
             unknown = [name for name in values if name not in self._known]
             if unknown:
                 raise DataError(

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from causaldq.errors import ConfigError
-from causaldq.live.rows import moment
+from causaldq.tables.cells import moments
 
 SECONDS = {
     "second": 1.0,
@@ -14,6 +14,11 @@ SECONDS = {
     "hour": 3600.0,
     "day": 86400.0,
     "week": 604800.0,
+    "s": 1.0,
+    "sec": 1.0,
+    "min": 60.0,
+    "h": 3600.0,
+    "d": 86400.0,
 }
 
 
@@ -23,11 +28,11 @@ def rows_in(span: str, column: str, times: Sequence[object] | None) -> float:
     Parameters
     ----------
     span : str
-        A number, or a number and seconds, minutes, hours, days or weeks.
+        A number, or a number and seconds, minutes, hours, days or weeks; also s, min, h, d.
     column : str
         Name of the time column. Times that are numbers are in its unit, if it is called after one.
     times : sequence or None
-        Its values, one per row: dates and times in ISO form, or numbers.
+        Its values, one per row: dates and times as `causaldq inspect` reads them, or numbers.
 
     Examples
     --------
@@ -38,8 +43,9 @@ def rows_in(span: str, column: str, times: Sequence[object] | None) -> float:
     >>> rows_in("1 hour", "stamp", ["2026-01-01 00:00:00", "2026-01-01 00:00:30"])
     120.0
     """
-    match = re.fullmatch(r"\s*([0-9.]+(?:e[0-9]+)?)\s*([a-z]*?)s?\s*", span.lower())
-    if not match or match[2] not in ("", *SECONDS):
+    match = re.fullmatch(r"\s*([0-9.]+(?:e[0-9]+)?)\s*([a-z]*)\s*", span.lower())
+    unit = _unit(match[2]) if match else None
+    if not match or (match[2] and unit is None):
         raise ConfigError(
             f"--arl0 {span}: give a number of rows, or a span such as '7 days' or '12 hours'"
         )
@@ -47,17 +53,23 @@ def rows_in(span: str, column: str, times: Sequence[object] | None) -> float:
         number = float(match[1])
     except ValueError:
         raise ConfigError(f"--arl0 {span}: {match[1]} is no number") from None
-    if not match[2]:
+    if unit is None:
         return number
     if times is None:
         raise ConfigError(f"--arl0 {span} needs the column of the time: give --time COLUMN")
-    return number * SECONDS[match[2]] / _seconds_between(span, column, times)
+    return number * unit / _seconds_between(span, column, times)
+
+
+def _unit(word: str) -> float | None:
+    """Seconds in a unit, by its name or its plural."""
+    word = word.strip().lower()
+    return SECONDS.get(word, SECONDS.get(word.removesuffix("s")) if len(word) > 2 else None)
 
 
 def _seconds_between(span: str, column: str, times: Sequence[object]) -> float:
     """Median time between rows."""
-    found = [moment(str(value)) for value in times]
-    known = np.array([value for value in found if value is not None])
+    found = moments([str(value) for value in times])
+    known = found[np.isfinite(found)]
     between = float(np.median(np.diff(known))) if len(known) > 1 else 0.0
     if between <= 0 or len(known) < len(found) / 2:
         raise ConfigError(
@@ -65,13 +77,13 @@ def _seconds_between(span: str, column: str, times: Sequence[object]) -> float:
             " must be dates and times, or numbers, and grow"
         )
     if all(_is_number(value) for value in times):
-        unit = column.strip().lower().removesuffix("s")
-        if unit not in SECONDS:
+        unit = _unit(column)
+        if unit is None:
             raise ConfigError(
                 f"--arl0 {span}: the unit of the numbers in column {column!r} is not known; call it"
                 " second, minute, hour or day, or give --arl0 in rows"
             )
-        return between * SECONDS[unit]
+        return between * unit
     return between
 
 

@@ -28,7 +28,7 @@ from typer.testing import CliRunner
 from causaldq import example_plant
 from causaldq.__main__ import app
 from causaldq.errors import DataError
-from causaldq.live.rows import Row, RowReader
+from causaldq.live.rows import Clock, Row, RowReader
 from causaldq.tables.inspection import inspect
 from causaldq.tables.rows import normal_rows
 from causaldq.tables.settings import TableSettings
@@ -274,3 +274,54 @@ def test_excel_is_read_where_openpyxl_is(tmp_path: Path) -> None:
     ]
     rows = normal_rows(path, settled(found, tmp_path)).rows
     np.testing.assert_array_equal(rows, PLANT[STREAMS].drop(index=1))
+
+
+def test_dates_are_watched_in_the_format_that_inspect_found(tmp_path: Path) -> None:
+    table = PLANT.drop(columns="minute", errors="ignore")
+    stamps = pd.date_range("2026-01-30", periods=len(table), freq="h").strftime("%d.%m.%Y %H:%M")
+    table.insert(0, "stamp", stamps)
+    path = tmp_path / "dates.csv"
+    table.to_csv(path, index=False)
+    form = settled(inspect(path), tmp_path)
+    assert (form.time, form.time_format) == ("stamp", "%d.%m.%Y %H:%M")
+    clock = Clock(3600.0, form=form.time_format)
+    said = [clock.judge(stamp) for stamp in [*stamps[:60], stamps[59], stamps[3], stamps[62]]]
+    assert said[:60] == [("", "")] * 60
+    assert [reason for reason, _ in said[60:]] == ["doubled", "late", ""]
+    assert said[-1][1] == "2 rows did not come"
+
+
+def test_a_header_of_numbers_is_a_header(tmp_path: Path) -> None:
+    table = PLANT[STREAMS][:60] + 0.5
+    table.columns = pd.Index(range(101, 101 + len(STREAMS)))
+    for name in (None, "minute", "7"):
+        path = tmp_path / f"{name}.csv"
+        table.to_csv(path, index=name is not None, index_label=name)
+        streams = [str(column) for column in table.columns]
+        found = normal_rows(path, TableSettings(time=name))
+        assert list(found.rows) == streams
+        np.testing.assert_array_equal(found.rows, table)
+        assert [one.kind for one in found.findings] == ["numeric header"]
+    whole = table.round().astype(int)
+    whole.to_csv(tmp_path / "whole.csv", index=False)
+    found = normal_rows(tmp_path / "whole.csv", TableSettings())
+    assert len(found.rows) == 61, "whole numbers above whole numbers may be a row"
+    assert [one.kind for one in found.findings] == ["no header"]
+
+
+def test_fit_says_what_it_guessed_and_counts_rows_as_the_file_does(tmp_path: Path) -> None:
+    rng = np.random.default_rng(3)
+    rows = rng.normal(10.0, 1.0, (700, 4))
+    rows[500:, 1] += 6.0
+    path = tmp_path / "bare.csv"
+    pd.DataFrame(rows).to_csv(path, index=False, header=False)
+    given = ["fit", str(path), "--sensors", "2", "--method", "greedy", "--arl0", "20"]
+    given += ["--normal", "101:700", "-o", str(tmp_path / "m"), "--anyway"]
+    done = CliRunner().invoke(app, given)
+    assert "numbers where names are expected" in done.stderr
+    assert int(done.stdout.split("from row ")[1].split()[0]) in range(495, 507), "501 of the file"
+    with_table = tmp_path / "bare.toml"
+    assert (
+        CliRunner().invoke(app, ["inspect", str(path), "--write", str(with_table)]).exit_code == 0
+    )
+    assert not CliRunner().invoke(app, [*given, "--table", str(with_table)]).stderr

@@ -18,6 +18,14 @@ DATES = [f"2026-03-01T00:{k:02d}:00" for k in range(0, 60, 5)]
         ("1 week", "stamp", DATES, 7 * 24 * 12.0),
         ("90 Minutes", "stamp", DATES, 18.0),
         ("0.5 hours", "second", [0.0, 0.5, 1.0], 3600.0),
+        ("3600 s", "second", [0, 10, 20], 360.0),
+        ("3600 seconds", "s", [0, 10, 20], 360.0),
+        ("90 min", "min", [0, 3, 6], 30.0),
+        ("2 mins", "minute", [0, 1], 2.0),
+        ("8 h", "minute", [0, 1, 2], 480.0),
+        ("1 d", "hours", [0, 1, 2], 24.0),
+        ("2 hours", "stamp", [f"{d:02d}.01.2026 00:00" for d in range(1, 20)], 2 / 24),
+        ("1 day", "stamp", [f"01/13/2026 {h:02d}:00" for h in range(20)], 24.0),
         ("1 day", "stamp", [*DATES[:6], "gone", *DATES[6:]], 24 * 12.0),
     ],
 )
@@ -30,6 +38,8 @@ def test_a_span_is_a_number_of_rows(span: str, column: str, times: list, rows: f
     [
         ("soon", "", None, "give a number of rows"),
         ("7 moons", "minute", [1, 2], "give a number of rows"),
+        ("7 hs", "minute", [1, 2], "give a number of rows"),
+        ("7 ss", "minute", [1, 2], "give a number of rows"),
         ("-5", "", None, "give a number of rows"),
         ("1.2.3 days", "minute", [1, 2], "no number"),
         ("7 days", "", None, "--time"),

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from causaldq.errors import DataError
+from causaldq.tables.cells import seconds
 from causaldq.tables.layout import named, spaced
 from causaldq.tables.rows import spelling
 from causaldq.tables.settings import TableSettings
@@ -37,8 +38,13 @@ class Skipped:
     time: str | None = None
 
 
-def moment(text: str) -> float | None:
-    """A number, or a date and time in ISO form, as a number; None for anything else."""
+def moment(text: str, form: str | None = None) -> float | None:
+    """A number, or a date and time in ISO form, as a number; None for anything else.
+
+    With a format, dates in that and nothing else.
+    """
+    if form is not None:
+        return seconds(text, form)
     try:
         number = float(text)
     except ValueError:
@@ -60,10 +66,12 @@ class Clock:
     refused: float = -math.inf
     behind: int = 0
     """Rows refused in a row, each later than the one before."""
+    form: str | None = None
+    """Of dates; None for ISO 8601."""
 
     def judge(self, text: str) -> tuple[str, str]:
         """Why the row is skipped, or nothing; and a note."""
-        now = moment(text)
+        now = moment(text, self.form)
         if now is None:
             return "", f"time {text[:40]!r} cannot be read"
         if self.last is None or now > self.last:
@@ -167,7 +175,8 @@ class RowReader:
             else ""
         )
         if problem and not self.header:
-            raise DataError(f"{self.place} has {problem}")
+            hint = "; if it is no plain CSV, give --table (`causaldq inspect FILE --write TOML`)"
+            raise DataError(f"{self.place} has {problem}{'' if self._told else hint}")
         if problem:
             return Skipped("header", f"this file has {problem}")
         again = not self.expects_header

@@ -57,7 +57,8 @@ def watch_plant(options: Options, standard_input: BinaryIO) -> bool:
     place = "standard input" if options.rows == "-" else options.rows
     form = read_form(options.table) if options.table else TableSettings()
     time = options.time or form.time
-    reader = RowReader(monitor.names, place, time, Clock(session.settings.every), form)
+    clock = Clock(session.settings.every, form=form.time_format if time == form.time else None)
+    reader = RowReader(monitor.names, place, time, clock, form)
     control = Control(options.control)
     shown = as_line if options.as_json else as_text
     files = [RecordFile("output", options.output, shown)] if options.output else []

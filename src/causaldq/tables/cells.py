@@ -138,17 +138,24 @@ def is_date(cell: object) -> bool:
 
 
 def moments(cells: Sequence[object], decimal: str = ".") -> Floats:
-    """(n,), times as numbers in the one format that reads most of them; NaN for the others.
+    """(n,), times as numbers in the one format that reads most of them; NaN for the others."""
+    return _best(cells, decimal)[1]
+
+
+def format_of(cells: Sequence[object], decimal: str = ".") -> str | None:
+    """The format that reads most of some times; None for ISO 8601, and for numbers."""
+    return _best(cells, decimal)[0]
+
+
+def _best(cells: Sequence[object], decimal: str) -> tuple[str | None, Floats]:
+    """A format and what it reads.
 
     Of two formats that read as many (is 1/2/2024 in January?) the one with the more even steps.
     """
-    best = _moments(cells, decimal, None)
     dates = list(islice((cell for cell in cells if is_date(cell)), 5))
-    for form in FORMATS:
-        if any(seconds(cell, form) is not None for cell in dates):
-            found = _moments(cells, decimal, form)
-            best = max(best, found, key=_rank)
-    return best
+    forms = [f for f in FORMATS if any(seconds(cell, f) is not None for cell in dates)]
+    found = [(form, _moments(cells, decimal, form)) for form in (None, *forms)]
+    return max(found, key=lambda one: _rank(one[1]))
 
 
 def _moments(cells: Sequence[object], decimal: str, form: str | None) -> Floats:

@@ -9,7 +9,7 @@ import numpy as np
 
 from causaldq.errors import DataError
 from causaldq.tables import oddities
-from causaldq.tables.cells import Column, column, is_blank, is_date, moments
+from causaldq.tables.cells import Column, column, format_of, is_blank, is_date, moments
 from causaldq.tables.findings import Finding, show, some
 from causaldq.tables.reader import Table, read_table
 from causaldq.tables.settings import TableSettings, row_slice
@@ -96,6 +96,7 @@ def inspect(path: Path, normal: str | None = None, time: str | None = None) -> I
     settings = None if not enough else table.form.model_copy(
         update={
             "time": time,
+            "time_format": None if time is None else format_of(table[time].cells, decimal),
             "streams": streams,
             "missing": missing,
             "gaps": "leave_out" if gaps else "refuse",

@@ -126,6 +126,9 @@ def laid_out(
         if first is None
         else next((i for i in filled if starts[i] >= first), len(found))
     )
+    numbered = header is None and first is None and rows_from == filled[0]
+    if numbered and (numbered := _is_numbered([found[i] for i in filled[:SAMPLE]], width, decimal)):
+        rows_from = filled[1]
     before = [i for i in filled if i < rows_from]
     if header is None:
         names_at = _header(found, before, width)
@@ -134,6 +137,10 @@ def laid_out(
         if header and names_at is None:
             refuse(path, f"has no names on line {header}, which the settings call the header")
     findings = _heading(found, starts, before, names_at)
+    if numbered:
+        what = "whole numbers above rows that have fractions"
+        where = f"line {starts[filled[0]]}"
+        findings.append(Finding("numeric header", where, what, "taken as names"))
     rows, lines, odd = _rows(path, found, starts, rows_from, width)
     columns: list[Sequence[object]] = list(zip(*rows, strict=True))
     names = [] if names_at is None else [str(cell or "").strip() for cell in found[names_at]]
@@ -180,6 +187,27 @@ def _first_row(filled: Sequence[tuple[int, Record]], width: int, decimal: str) -
         if len(record) > 1 and all(map(told, record)):
             return i  # a row of another width
     return filled[0][0] + 1
+
+
+def _is_numbered(sample: Sequence[Record], width: int, decimal: str) -> bool:
+    """Whether the first of some records names columns by number.
+
+    They are different whole numbers above columns that have fractions in most rows, but for one
+    column, which may be the time and may have any name.
+    """
+    head, rows = sample[0], [record for record in sample[1:] if len(record) == width]
+    tags = [str(cell or "").strip() for cell in head]
+    if len(tags) != width or len(set(tags)) < width or not rows:
+        return False
+    whole = [
+        2 * sum((number(row[i], decimal) or 0.0) % 1 != 0 for row in rows) <= len(rows)
+        for i in range(width)
+    ]
+    named = [tag.isascii() and tag.isdecimal() for tag in tags]
+    free = [
+        w and (number(tag) is None and not is_date(tag)) for w, tag in zip(whole, tags, strict=True)
+    ]
+    return sum(whole) <= 1 < sum(named) and all(n or f for n, f in zip(named, free, strict=True))
 
 
 def _header(found: Sequence[Record], before: Sequence[int], width: int) -> int | None:

@@ -9,7 +9,7 @@ import pandas as pd
 
 from causaldq.errors import DataError
 from causaldq.tables.cells import has_decimal_comma, is_blank, number
-from causaldq.tables.findings import refuse, show
+from causaldq.tables.findings import Finding, refuse, show
 from causaldq.tables.oddities import goes_one_way, spikes
 from causaldq.tables.reader import Table, first_unsound, read_table
 from causaldq.tables.settings import TableSettings, row_slice
@@ -25,6 +25,8 @@ class NormalRows:
     """Of all rows of the part that was asked for; None without a time column."""
     left_out: list[str]
     """What was left out of them, in words."""
+    findings: list[Finding]
+    """What was unusual about the file."""
 
 
 def normal_rows(path: Path, settings: TableSettings) -> NormalRows:
@@ -77,7 +79,7 @@ def normal_rows(path: Path, settings: TableSettings) -> NormalRows:
             f"{int(lacking.sum())} of {len(rows)} normal rows lack a value and are left out"
         )
     times = None if settings.time is None else [str(x) for x in table[settings.time].cells[part]]
-    return NormalRows(rows[~lacking], times, notes)
+    return NormalRows(rows[~lacking], times, notes, table.findings)
 
 
 def _streams(table: Table, settings: TableSettings) -> list[str]:

@@ -39,6 +39,9 @@ class TableSettings(Settings):
     ] = None
     first: Annotated[Count | None, Field(description="line of the first row")] = None
     time: Annotated[str | None, Field(description="column that is the time, no stream")] = None
+    time_format: Annotated[
+        str | None, Field(description="of its dates, if not ISO 8601, as %d.%m.%Y %H:%M")
+    ] = None
     streams: Annotated[Distinct[str] | None, Field(description="columns to watch")] = None
     missing: Annotated[
         DistinctOrNone[str] | None,
