@@ -18,9 +18,9 @@ CAPTION = (
 )
 FIGURE_CAPTION = (
     "Errors measured on a miniature of the sensor problem, beside the bounds on them. On the left"
-    " is exact value iteration, with its distance to the optimum without entropy; where a measured"
+    " is exact value iteration, with its distance to the optimum without entropy. Where a measured"
     " line lies above its dashed one, the printed bound of Corollary 1 does not hold. On the right"
-    " is sampled Q-learning, with the distance to each learner's own optimum; the dotted line"
+    " is sampled Q-learning, with the distance to each learner's own optimum. The dotted line"
     " bounds that error without any theorem, so that a bound of Theorem 2 above it says nothing."
     " Causal entropy is that of the masked actions; the non-causal agent of the paper's experiments"
     " has no entropy."
