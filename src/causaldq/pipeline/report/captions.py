@@ -34,7 +34,7 @@ def delays(rows: pd.DataFrame, size: str, scenario: str) -> str:
     """Of delays against shifts, or of methods at the only shift there is."""
     methods = set(rows["method"])
     if rows["delta"].nunique() <= 1:
-        bounds = " Black marks are bounds: methods that are told where the shift is."
+        bounds = " Black marks are bounds, which know where the shift is or read every stream."
         return (
             f"Average detection delay of every method, in steps, with {size} (scenario {scenario})."
             " Dots are means and lines are their 95\\% intervals: the further to the left, the"

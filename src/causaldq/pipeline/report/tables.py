@@ -122,7 +122,7 @@ def delay_caption(rows: pd.DataFrame, *, restart: bool) -> str:
             r" the shifted streams (100\%)."
         )
     if any(is_bound(method) for method in rows["method"].unique()):
-        said.append("Bounds, below the line, are told where the shift is.")
+        said.append("Bounds, below the line, know where the shift is or read every stream.")
     return " ".join(said)
 
 
