@@ -94,12 +94,12 @@ def fault_caption(rows: pd.DataFrame) -> str:
     said = [
         f"Delay on recorded faults at equal rates of false alarms, with $p={first['p']}$ streams"
         f" and $m={first['m']}$ sensors.",
-        f"``Reached'' is the number of rows per false alarm on {first['rows']} unseen in-control"
+        f"``Reached'' counts rows per false alarm on {first['rows']} unseen in-control"
         f" rows, where {first['asked']:g} were asked for; ``not kept'' is less than half.",
         f"Delays are rows from the onset, as geometric means over {first['recordings']} recordings,"
-        f" at limits with one false alarm in {usual:g} or {rare:g} unseen rows"
-        f" ({first['rows'] / rare:.0f} in all): a device for comparing, since nobody knows such"
-        " limits beforehand.",
+        f" at limits with one false alarm in {usual:g} or {rare:g} of those rows"
+        f" ({first['rows'] / rare:.0f} alarms in all): a device for comparing, since nobody knows"
+        " such limits beforehand.",
         "The ratio is to the best baseline.",
         f"The last columns have the share of faults found so soon at 1 in {usual:g}, and in"
         r" \textcolor{gray}{grey} that of in-control places with an alarm as soon.",
@@ -166,9 +166,9 @@ def delay_caption(rows: pd.DataFrame) -> str:
         " and a dash says that it was not found, or not published. Columns with $m$ sensors are at"
         f" a limit with one false alarm in {rows['run_length'].iloc[0]:g} held-out rows.{charts}"
         " The last two columns are cited (data/reference/cited\\_delays.csv): CVA reads all 52"
-        f" variables and alarms after {IN_A_ROW} rows, TDPCA is from 500 runs per fault of the data"
-        " of Rieth et al. Rates of false alarms differ with these conventions, so that columns"
-        " cannot be ranked."
+        f" variables and counts to the first of {IN_A_ROW} rows above its limit, and TDPCA is from"
+        " 500 runs per fault of the data of Rieth et al. Rates of false alarms differ with these"
+        " conventions, so that columns cannot be ranked."
     )
 
 
