@@ -13,6 +13,7 @@ from causaldq.pipeline.config import Config
 from causaldq.pipeline.report.codes import card, claim_code
 from causaldq.pipeline.report.judges import JUDGES
 from causaldq.pipeline.report.judges.cells import TABLES
+from causaldq.pipeline.report.judges.delays import MORE_ALARMS
 from causaldq.pipeline.report.judges.evidence import (
     FAILS,
     HOLDS,
@@ -49,9 +50,9 @@ CAPTION = (
     " measured delay, or one comparison) speaks for it, does not hold (bold) if a cell contradicts"
     " it beyond noise, and is inconclusive otherwise. In parentheses are the cells that speak for"
     " it, of all that were measured; a dash says that a claim does not concern a protocol. Where"
-    " two methods are compared, intervals also count how training seeds differ. In the paper's"
-    " protocol rates of false alarms differ: \\texttt{{claims.csv}} states them, and"
-    " \\texttt{{claim\\_cells.csv}} has every cell."
+    " two methods are compared, intervals also count how training seeds differ. A delay that is"
+    " shorter {more} decides nothing. Rates of false alarms are in \\texttt{{claims.csv}}, and all"
+    " cells in \\texttt{{claim\\_cells.csv}}."
 )
 PART_NAMES = {
     "delays": "delays and alarms",
@@ -74,7 +75,7 @@ COMPARISON_CAPTION = (
 def caption(part: str) -> str:
     if part == "theory":
         return THEORY_CAPTION
-    return CAPTION.format(what=PART_NAMES[part])
+    return CAPTION.format(what=PART_NAMES[part], more=MORE_ALARMS)
 
 
 def concerns(config: Config) -> bool:
