@@ -114,8 +114,8 @@ def _compare_paired(first: Floats, second: Floats) -> Comparison:
     """The test itself, after Pratt, by its normal limit.
 
     Replications without a difference are ranked, and then speak for neither side: so their ranks
-    count neither in the balance nor in its variance. Written out, because a table needs thousands of these small tests, and scipy's takes
-    most of its time to prepare for other cases.
+    count neither in the balance nor in its variance. Written out, because a table needs thousands
+    of these small tests, and scipy's takes most of its time to prepare for other cases.
     """
     difference = first - second
     difference = difference[~np.isnan(difference)]
