@@ -214,7 +214,8 @@ function draw() {
 }
 
 async function begin() {
-  const found = await (await fetch("snapshot")).json();
+  let found;
+  try { found = await (await fetch("snapshot")).json(); } catch { setTimeout(begin, 2000); return; }
   plant = found.plant;
   rows = []; events = []; drawnEvents = -1;
   last.clear();
