@@ -302,7 +302,7 @@ def test_a_header_of_numbers_is_a_header(tmp_path: Path) -> None:
         assert list(found.rows) == streams
         np.testing.assert_array_equal(found.rows, table)
         assert [one.kind for one in found.findings] == ["numeric header"]
-    whole = table.round().astype(int)
+    whole = (1000 * table).round().astype(int)
     whole.to_csv(tmp_path / "whole.csv", index=False)
     found = normal_rows(tmp_path / "whole.csv", TableSettings())
     assert len(found.rows) == 61, "whole numbers above whole numbers may be a row"
