@@ -107,7 +107,7 @@ class FileSource:
         if self.path.stat().st_size < offset:
             return False
         self.handle.seek(max(offset - length, 0))
-        return hashlib.sha256(self.handle.read(length)).hexdigest() == position["sha256"]
+        return hashlib.sha256(self.handle.read(length)).hexdigest() == str(position["sha256"])
 
     def at_start(self) -> bool:
         return self.first

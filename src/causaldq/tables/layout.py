@@ -139,8 +139,8 @@ def laid_out(
     findings = _heading(found, starts, before, names_at)
     if numbered:
         what = "whole numbers above rows that have fractions"
-        where = f"line {starts[filled[0]]}"
-        findings.append(Finding("numeric header", where, what, "taken as names"))
+        place = f"line {starts[filled[0]]}"
+        findings.append(Finding("numeric header", place, what, "taken as names"))
     rows, lines, odd = _rows(path, found, starts, rows_from, width)
     columns: list[Sequence[object]] = list(zip(*rows, strict=True))
     names = [] if names_at is None else [str(cell or "").strip() for cell in found[names_at]]
