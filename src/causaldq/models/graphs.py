@@ -4,7 +4,7 @@ For the covariance alone: the order of the streams claims nothing of causes. Any
 covariance, and a good one gives it with few links.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -13,6 +13,7 @@ import numpy as np
 from causaldq.models.factors import HELD_OUT, LEAST, chosen_factors, fit_factors
 from causaldq.models.graph_covariance import GraphCovariance
 from causaldq.models.rows import Covariance
+from causaldq.seeds import generator
 from causaldq.types import Bools, Floats, Ints
 
 CANDIDATES = 30
@@ -21,6 +22,10 @@ MOST = 12
 """Streams that another one follows from."""
 AT_ONCE = 250
 """Streams whose products with their candidates are worked out together."""
+JUDGED = 1000
+"""Streams that choose between factors and a graph."""
+CLEARLY = 2.0
+"""Standard errors by which a graph has to be the likelier one."""
 WEAK = 1e-3
 """What a correlation counts beside a link, where there is room for more candidates."""
 
@@ -49,28 +54,49 @@ def fit_graph(rows: Floats, parents: Ints | None = None) -> Covariance:
     [[0, 1]]
     """
     parents = chosen_parents(rows) if parents is None else parents
-    weights, own = _weights(rows, parents)
+    everything = np.arange(rows.shape[1])
+    _, weights, left = _explained(rows, everything, parents, parents >= 0, penalised=False)
     effect, place = np.nonzero(parents >= 0)
     edges = np.stack([parents[effect, place], effect], axis=1)
-    found = GraphCovariance.of_graph(edges, weights[effect, place], own)
-    return Covariance(found.scaled(1.0 / np.sqrt(found.variance)), "factor", 0.0)
+    found = GraphCovariance.of_graph(edges, weights[effect, place], np.maximum(left, LEAST))
+    found = found.scaled(1.0 / np.sqrt(found.variance))
+    return Covariance(found, "factor", 0.0)  # a summary goes by the kind of the structure
 
 
 def chosen_structure(rows: Floats) -> Callable[[Floats], Covariance]:
-    """What estimates the covariance: factors or a graph, whichever makes the last rows likelier."""
+    """What estimates the covariance of rows (n, p): factors, or a graph where it is clearly better.
+
+    Judged by how likely the last rows of some streams are, given those of all others (Besag's
+    pseudo-likelihood): a graph for all of them is only looked for where it is wanted.
+    """
     first = int((1 - HELD_OUT) * len(rows))
     fitted, later = rows[:first], rows[first:]
-    factors, parents = chosen_factors(rows), chosen_parents(fitted)
-    weights, own = _weights(fitted, parents)
-    left = later.T.copy()
-    for place in range(parents.shape[1]):
-        left -= weights[:, place, None] * later.T[parents[:, place]]
-    squares = (left**2).mean(axis=1) / own
-    likely = -(np.log(2 * np.pi * own) + squares).sum() / 2
-    common: Any = fit_factors(fitted, factors).matrix
-    if likely > common.log_likelihood(later):
-        return partial(fit_graph, parents=parents)
+    factors, p = chosen_factors(rows), rows.shape[1]
+    some = np.sort(generator(0, "structure", p).permutation(p)[:JUDGED])
+    near, _ = _correlates(fitted, some)
+    _, weights, left = _explained(fitted, some, near, near >= 0)
+    missed = later.T[some] - np.einsum("sk,skn->sn", weights, later.T[near])
+    by_factors = _given_all_others(fit_factors(fitted, factors).matrix, later, some)
+    gains = _log_density(missed, np.maximum(left, LEAST)) - by_factors
+    if gains.mean() > CLEARLY * gains.std() / np.sqrt(len(some)):
+        return partial(fit_graph, parents=chosen_parents(rows))
     return partial(fit_factors, factors=factors)
+
+
+def _given_all_others(covariance: Any, rows: Floats, streams: Ints) -> Floats:
+    """Mean log density (s,) of streams (s,) in rows (n, p), given the others, with factors."""
+    weighed = covariance.loadings / covariance.own[:, None]
+    known = covariance.known_factors(np.arange(len(covariance))[None])[0]
+    near, own = weighed[streams], covariance.own[streams]
+    precision = 1.0 / own - np.einsum("sr,sr->s", near @ known, near)
+    explained = near @ (known @ (rows @ weighed).T)
+    left = (rows.T[streams] / own[:, None] - explained) / precision[:, None]
+    return _log_density(left, 1.0 / precision)
+
+
+def _log_density(left: Floats, variance: Floats) -> Floats:
+    """Mean over rows (s,) of the normal log density of what is left (s, n)."""
+    return np.asarray(-(np.log(2 * np.pi * variance) + (left**2).mean(1) / variance) / 2)
 
 
 def chosen_parents(rows: Floats) -> Ints:
@@ -86,35 +112,34 @@ def chosen_parents(rows: Floats) -> Ints:
     from scipy.sparse import csr_array
 
     p = rows.shape[1]
-    near, size = _correlates(rows)
-    linked, left = _explained(rows, near, near >= 0)
+    everything = np.arange(p)
+    near, size = _correlates(rows, everything)
+    linked, _, left = _explained(rows, everything, near, near >= 0)
     place = np.empty(p, dtype=np.int64)
-    place[np.argsort(-left, kind="stable")] = np.arange(p)
-    stream = np.repeat(np.arange(p), near.shape[1])
-    shape = (p, p)
+    place[np.argsort(-left, kind="stable")] = everything
+    stream, shape = np.repeat(everything, near.shape[1]), (p, p)
     links = csr_array(((size * linked).ravel(), (stream, near.ravel())), shape=shape)
     links.eliminate_zeros()
     links = links.maximum(links.T)
     weak = csr_array((WEAK * size.ravel(), (stream, near.ravel())), shape=shape)
     wide = _strongest((links + links @ links + weak).tocoo())
     before = (wide >= 0) & (place[wide] < place[:, None])
-    taken, _ = _explained(rows, wide, before)
+    taken, _, _ = _explained(rows, everything, wide, before)
     order = np.argsort(~taken, axis=1, kind="stable")[:, : max(int(taken.sum(axis=1).max()), 1)]
     found = np.where(taken, wide, -1)
     return np.asarray(np.take_along_axis(found, order, axis=1), np.int64)
 
 
-def _correlates(rows: Floats) -> tuple[Ints, Floats]:
-    """The streams (p, k) that correlate with each most, and how much, some streams at a time."""
+def _correlates(rows: Floats, streams: Ints) -> tuple[Ints, Floats]:
+    """Those (s, k) that correlate most with streams (s,), and how much, some at a time."""
     n, p = rows.shape
     values = rows.astype(np.float32)
     k = min(CANDIDATES, p - 1)
-    near, size = np.empty((p, k), dtype=np.int64), np.empty((p, k))
-    for first in range(0, p, AT_ONCE):
-        found = np.abs(values[:, first : first + AT_ONCE].T @ values) / n
-        here = np.arange(len(found))
-        found[here, first + here] = -1.0
-        now = slice(first, first + len(found))
+    near, size = np.empty((len(streams), k), dtype=np.int64), np.empty((len(streams), k))
+    for first in range(0, len(streams), AT_ONCE):
+        now = slice(first, first + AT_ONCE)
+        found = np.abs(values[:, streams[now]].T @ values) / n
+        found[np.arange(len(found)), streams[now]] = -1.0
         near[now] = np.argpartition(found, p - k, axis=1)[:, p - k :]
         size[now] = np.take_along_axis(found, near[now], axis=1)
     return near, size
@@ -133,32 +158,21 @@ def _strongest(links: Any) -> Ints:
     return found
 
 
-def _explained(rows: Floats, near: Ints, allowed: Bools) -> tuple[Bools, Floats]:
-    """Which of the streams (p, k) explain each, (p, k), and the variance that they leave, (p,)."""
+def _explained(
+    rows: Floats, streams: Ints, near: Ints, allowed: Bools, *, penalised: bool = True
+) -> tuple[Bools, Floats, Floats]:
+    """Streams (s,) by those near them (s, k): which are taken, their slopes, variance left (s,)."""
     n, p = rows.shape
-    parts = [
-        _forward(*part, np.log(n) + 2 * np.log(p), n) for part in _products(rows, near, allowed)
-    ]
-    taken, _, left = (np.concatenate(part) for part in zip(*parts, strict=True))
-    return taken, left
-
-
-def _weights(rows: Floats, parents: Ints) -> tuple[Floats, Floats]:
-    """Slopes (p, k) of each stream on its parents, and the variance (p,) that they leave."""
-    parts = [_forward(*part, -1.0, len(rows)) for part in _products(rows, parents, parents >= 0)]
-    _, weights, left = (np.concatenate(part) for part in zip(*parts, strict=True))
-    return weights, np.maximum(left, LEAST)
-
-
-def _products(rows: Floats, near: Ints, allowed: Bools) -> Iterator[tuple[Floats, Bools]]:
-    """Mean products (c, k + 1, k + 1) of near streams and the stream itself, the last, in parts."""
-    n, p = rows.shape
+    penalty = np.log(n) + 2 * np.log(p) if penalised else -1.0  # of the extended BIC
     values = np.ascontiguousarray(rows.T, dtype=np.float32)
-    both = np.concatenate([near, np.arange(p)[:, None]], axis=1)
-    for first in range(0, p, AT_ONCE):
+    both = np.concatenate([near, streams[:, None]], axis=1)
+    parts = []
+    for first in range(0, len(streams), AT_ONCE):
         seen = values[both[first : first + AT_ONCE]]
         products = (seen @ seen.swapaxes(1, 2)).astype(np.float64) / n
-        yield products, allowed[first : first + AT_ONCE]
+        parts.append(_forward(products, allowed[first : first + AT_ONCE], penalty, n))
+    taken, slopes, left = (np.concatenate(part) for part in zip(*parts, strict=True))
+    return taken, slopes, left
 
 
 def _forward(
