@@ -4,7 +4,7 @@ A leak in a water network
 
 L-TOWN, the network of a leak-finding contest (BattLeDIM 2020), has 782 junctions. Every junction
 could be read, but radio and batteries allow only 20 readings an hour. Which ones, is there a
-leak, and where? EPANET simulates the pipes; ``pip install 'causaldq[water]'`` brings it.
+leak, and where? EPANET simulates the pipes; ``pip install '.[water]'`` brings it.
 """
 
 import matplotlib.pyplot as plt
@@ -128,7 +128,7 @@ print(table.pivot(index="method", columns="loggers", values="metres").round().as
 print(table.pivot(index="method", columns="loggers", values="reached").round().astype(int))
 
 # %%
-# Ten times larger: BWSN-2, a network of 12,523 junctions, read by 100 loggers
+# Sixteen times larger: BWSN-2, a network of 12,523 junctions, read by 100 loggers
 # (``examples/water_scale.py``). With a covariance of few common factors the filter is fitted to 20
 # days in 25 s, takes 16 ms a step, and the whole script, rows included, 552 MB. So size is no
 # obstacle; evidence is. The alarm came 48 hours after a leak of 1.5% of what the network uses, and

@@ -2,7 +2,7 @@
 
 EPANET, which `epyt` brings together with the networks, does the hydraulics. Demands follow a
 typical day and vary at random: the whole town by an autoregressive factor, every junction by
-itself. Needs ``pip install 'causaldq[water]'``.
+itself. Needs ``pip install '.[water]'``.
 """
 
 import tempfile
@@ -224,7 +224,7 @@ def toolkit():
     except ModuleNotFoundError as error:
         raise ConfigError(
             f"water networks need {error.name}, which is not installed:"
-            " pip install 'causaldq[water]'"
+            " pip install '.[water]'"
         ) from None
     return epanetapi()
 

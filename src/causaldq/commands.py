@@ -60,16 +60,16 @@ def example(file: Annotated[Path, typer.Argument(help="CSV to write")]) -> None:
 
 
 def fit(
-    file: Annotated[Path, typer.Argument(help="CSV with a header, one row per time step")],
+    file: Annotated[Path, typer.Argument(help="one row per time step: CSV, Parquet, Excel")],
     sensors: Annotated[int, typer.Option(help="streams that can be read at a time")],
     output: Annotated[Path, typer.Option("--output", "-o", help="monitor to write")],
     normal: Annotated[
         str, typer.Option(help="rows of normal operation, as 1:700; all by default")
     ] = "",
     arl0: Annotated[
-        str, typer.Option(help="wanted rows to a false alarm; or '7 days', with --time")
+        str, typer.Option(help="average rows between false alarms; or '7 days', with --time")
     ] = "200",
-    method: Annotated[str, typer.Option(help="what chooses sensors and alarms")] = (
+    method: Annotated[str, typer.Option(help="which one; see docs/choosing.md")] = (
         "bayes_posterior"
     ),
     model: Annotated[
@@ -146,9 +146,10 @@ def watch(
 ) -> None:
     """Watch a plant: which sensors to read next, the statistic, the alarm, the suspects.
 
-    Ends with status 3 if there was an alarm. Commands by --control: reset, acknowledge, without
-    TAG, with TAG, maintenance on, maintenance off. The page takes them, too, from whoever knows
-    the token that the environment variable CAUSALDQ_TOKEN holds, and from nobody if there is none.
+    Ends with status 3 if there was an alarm or a fault. Commands by --control: reset, acknowledge,
+    without TAG, with TAG, maintenance on, maintenance off. The page takes them, too, from whoever
+    knows the token that the environment variable CAUSALDQ_TOKEN holds, and from nobody if there is
+    none.
     """
     from causaldq.live.watch import Options, watch_plant
 

@@ -111,10 +111,11 @@ def compare(first: Floats, second: Floats) -> Comparison:
 
 
 def _compare_paired(first: Floats, second: Floats) -> Comparison:
-    """The test itself, with equal values shared between both sides, by its normal limit.
+    """The test itself, after Pratt, by its normal limit.
 
-    Written out, because a table needs thousands of these small tests, and scipy's takes
-    most of its time to prepare for other cases.
+    Replications without a difference are ranked, and then speak for neither side: so their ranks
+    count neither in the balance nor in its variance. Written out, because a table needs thousands
+    of these small tests, and scipy's takes most of its time to prepare for other cases.
     """
     difference = first - second
     difference = difference[~np.isnan(difference)]
@@ -125,7 +126,9 @@ def _compare_paired(first: Floats, second: Floats) -> Comparison:
     balance = float((np.sign(difference) * ranks).sum())
     n = float(len(difference))
     tied = float((ties.astype(float) ** 3 - ties).sum())
-    deviation = np.sqrt((n * (n + 1.0) * (2.0 * n + 1.0) - tied / 2.0) / 24.0)
+    equal = float((difference == 0).sum())
+    squares = n * (n + 1.0) * (2.0 * n + 1.0) - equal * (equal + 1.0) * (2.0 * equal + 1.0)
+    deviation = np.sqrt((squares - (tied - (equal**3 - equal)) / 2.0) / 24.0)
     p_value = 2.0 * float(ndtr(-abs(balance) / 2.0 / deviation))
     return Comparison(p_value, first_is_shorter=balance < 0)
 

@@ -43,6 +43,7 @@ from causaldq.pipeline.report.judges.evidence import (
     seeds_of_equality,
     seeds_of_gain,
     seeds_to_decide,
+    widened,
 )
 from causaldq.pipeline.report.tidy import Tidy
 from causaldq.pipeline.theory.checks import read_statements
@@ -296,12 +297,56 @@ def test_what_shrinks_behind_is_no_lead(plant: Plant) -> None:
     assert outcomes(judged) == [("paper", "against")]
 
 
-@pytest.mark.parametrize(("delay", "expected"), [(200.0, "for"), (199.9, "against")])
-def test_undetected_means_no_run_at_all(plant: Plant, delay: float, expected: str) -> None:
+@pytest.mark.parametrize(
+    ("delay", "run_length", "expected"),
+    [
+        (200.0, np.inf, "for"),
+        (199.0, np.inf, "against"),
+        # One false alarm in 200 steps makes a mean of 200 (1 - 1/e) = 126.4 of a horizon of 200.
+        (126.3, 200.0, "for"),
+        (126.1, 200.0, "against"),
+    ],
+)
+def test_undetected_means_no_earlier_than_by_false_alarms(
+    plant: Plant, delay: float, run_length: float, expected: str
+) -> None:
     assert settings().scenarios["p10"].horizon == 200
-    rows = extreme(0.25, 100.0, delay)
+    rows = [row | {"arl0": run_length} for row in extreme(0.25, 100.0, delay)]
     judged = JUDGES["undetected"](plant(rows), table="extreme", deltas=[0.25], methods=["sdq"])
     assert outcomes(judged) == [("paper", expected)]
+
+
+@pytest.mark.parametrize(
+    ("best", "lengths", "expected"),
+    [
+        ("tssrp", (200.0, 101.0), "against"),
+        ("tssrp", (200.0, 99.0), "open"),
+        ("tssrp", (np.inf, 200.0), "open"),
+        ("causal_dq", (np.inf, 200.0), "for"),
+        ("causal_dq", (90.0, 200.0), "open"),
+    ],
+)
+def test_who_alarms_twice_as_often_is_not_called_the_shorter_one(
+    plant: Plant, best: str, lengths: tuple[float, float], expected: str
+) -> None:
+    own, other = lengths
+    rows = cell({"causal_dq": 11.0, "tssrp": 11.0}, {best})
+    rows = [row | {"arl0": own if row["method"] == "causal_dq" else other} for row in rows]
+    assert outcomes(shortest(plant(rows))) == [("paper", expected)]
+
+
+def test_one_of_many_cells_contradicts_a_claim_only_beyond_chance() -> None:
+    assert widened(-1.0, 3.0, 1) == (-1.0, 3.0)
+    rng = np.random.default_rng(0)
+    estimates = rng.standard_normal((4000, 36))
+    _, high = widened(-1.96, 1.96, 36)
+    # The claim is true, and a gain of zero the least that matters: how often does one cell fail it?
+    assert ((estimates + high < 0).any(axis=1)).mean() < 0.035
+    assert ((estimates + 1.96 < 0).any(axis=1)).mean() > 0.5
+    assert of_gain(-0.3, -0.01, 0.0) == "against"
+    assert of_gain(-0.3, -0.01, 0.0, cells=36) == "open"
+    assert of_equality(1.01, 1.3, 1.0) == "against"
+    assert of_equality(1.01, 1.3, 1.0, cells=36) == "open"
 
 
 def test_no_alarm_is_judged_under_the_nominal_limit_alone(plant: Plant) -> None:

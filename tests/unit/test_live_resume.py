@@ -1,5 +1,6 @@
 """Nothing is lost: killed anywhere, a watch ends with the files of one that was never killed."""
 
+import gzip
 import io
 import json
 import os
@@ -27,7 +28,7 @@ from causaldq.live.control import Control
 from causaldq.live.outputs import RecordFile
 from causaldq.live.records import Record, as_line
 from causaldq.live.rows import RowReader
-from causaldq.live.source import FileSource, FolderSource, PipeSource, Source
+from causaldq.live.source import FileSource, FolderSource, PipeSource, Source, source_of
 from causaldq.live.station import Station
 
 KILLS = 2
@@ -432,3 +433,11 @@ def test_a_path_that_cannot_be_used_is_one_line(
         return
     assert done.exit_code in (1, 2)
     assert re.search(words, str(done.exception) + done.output)
+
+
+@pytest.mark.parametrize("begins", [gzip.compress(b"a,b\n1,2\n"), b"PAR1....", b"PK\x03\x04...."])
+def test_a_file_that_is_no_text_is_refused_with_the_remedy(tmp_path: Path, begins: bytes) -> None:
+    path = tmp_path / "plant.csv.gz"
+    path.write_bytes(begins)
+    with pytest.raises(DataError, match=r"lines of text.*zcat plant\.csv\.gz"):
+        source_of(str(path), io.BytesIO(), follow=False, say=print)

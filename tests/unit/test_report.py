@@ -326,3 +326,5 @@ def test_captions_name_the_methods_that_the_best_was_found_among() -> None:
     assert (
         baselines_in_words({"cds", "bsscd", "bayes_posterior"}) == f"{always}, CMAB, BSSCD and CDS"
     )
+    assert baselines_in_words(["tssrp", "greedy", "causal_dq"], always=()) == "greedy and TSSRP"
+    assert baselines_in_words(["tssrp"], always=()) == "TSSRP"

@@ -15,6 +15,10 @@ WAIT = 0.2
 """Seconds until commands and signals are looked at again while no row comes."""
 
 
+NO_TEXT = {b"\x1f\x8b": "compressed", b"PAR1": "Parquet", b"PK": "a workbook or an archive"}
+"""How files begin that hold no lines."""
+
+
 class EndOfRowsError(Exception):
     """No line will ever come."""
 
@@ -212,4 +216,13 @@ def source_of(
         return PipeSource(handle)
     if Path(name).is_dir():
         return FolderSource(Path(name), follow=follow, say=say)
-    return FileSource(Path(name), follow=follow)
+    path = Path(name)
+    if path.is_file():
+        with path.open("rb") as file:
+            begins = file.read(4)
+        if kind := next((k for start, k in NO_TEXT.items() if begins.startswith(start)), None):
+            raise DataError(
+                f"{path} is {kind}, and rows are read as lines of text; give a CSV, or what unpacks"
+                f" it: `zcat {path.name} | causaldq watch MONITOR -`"
+            )
+    return FileSource(path, follow=follow)

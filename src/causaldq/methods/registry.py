@@ -38,7 +38,10 @@ NAMES = (
 AGENTS = ("causal_dq", "non_causal", "sdq")
 """The paper's learned methods, trained for one problem each by `causaldq.learn`."""
 
-BASELINES = ("greedy", "tssrp", "asmp", "tras", "cmab", "bsscd", "cds", "eps_glr", "tssrp_cov")
+BASELINES = (
+    *("greedy", "tssrp", "asmp", "tras", "cmab", "bsscd", "cds", "eps_glr", "tssrp_cov"),
+    "aucrss",
+)
 """Methods of others, whose best is to be beaten."""
 
 

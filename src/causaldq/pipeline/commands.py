@@ -1,6 +1,7 @@
 """Tools around the pipeline: settings, pages and published numbers."""
 
 import json
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -27,22 +28,32 @@ def print_schema() -> None:
 
 def reproduce(
     profile: Annotated[str, typer.Argument(help="name of a file in config/")] = "quick",
-    verbose: Annotated[bool, typer.Option("--verbose", help="Snakemake's own log")] = False,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", help="show Snakemake's log, not a bar")
+    ] = False,
 ) -> None:
     """Run a profile on all cores, show how far it is, and say what was found.
 
     Other options of a run are Snakemake's: see docs/reproduce.md.
     """
+    from causaldq.pipeline.up_to_date import remember, said_before
+
+    if not verbose and (said := said_before(Path(), profile)):
+        print("Nothing to be done: no file has changed since the last run.", file=sys.stderr)
+        print(said)
+        return
     from causaldq.pipeline.lineage.agreement import agreement
     from causaldq.pipeline.reproduce import run_profile
 
     results, committed = Path("results") / profile, Path("results/paper")
     if status := run_profile(Path(), profile, verbose=verbose):
         raise SystemExit(status)
-    print((results / "headline.md").read_text())
+    found = [(results / "headline.md").read_text()]
     if profile != committed.name and (committed / "add.csv").exists():
-        print(agreement(results, committed).sentence)
-    print(f"Read first: {results}/overview.html. All results: {results}/")
+        found.append(agreement(results, committed).sentence)
+    found.append(f"Read first: {results}/overview.html. All results: {results}/")
+    print("\n".join(found))
+    remember(Path(), profile, "\n".join(found))
 
 
 def check(

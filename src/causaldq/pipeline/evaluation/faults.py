@@ -164,7 +164,7 @@ def _alarms(method: Method[Any], paths: Floats, limits: Floats, rng: np.random.G
         over = np.flatnonzero(value > limit)
         if len(over):
             flags[over, t] = True
-            state = state.put(over, method.start(len(over), None, rng))
+            state = method.again(state, over, None, rng)
     return flags.reshape(len(limits), n, rows)
 
 

@@ -35,7 +35,7 @@ def _print_json(value: Any) -> None:
 
 
 def trace(
-    file: Annotated[Path, typer.Argument(help="a table, a figure, any file of a run, or a code")],
+    file: Annotated[Path, typer.Argument(help="any file of a run, or a code as quick:overall")],
     cell: Cell = None,
     as_json: AsJson = False,
     html: Annotated[Path | None, typer.Option(help="write a page to this file")] = None,
@@ -172,7 +172,7 @@ def crate(
     config: Config = None,
     configfile: ConfigFile = None,
     anyway: Annotated[
-        bool, typer.Option("--anyway", help="though it is not verified; the crate will say so")
+        bool, typer.Option("--anyway", help="pack it even if it is not verified, and say so")
     ] = False,
     operator: Annotated[str | None, typer.Option(help="who ran it; kept for the next time")] = None,
     host: Annotated[str | None, typer.Option(help="where it ran; kept for the next time")] = None,
@@ -221,7 +221,7 @@ def _options(config: list[str] | None, configfile: Path | None) -> list[str]:
 
 
 def replay(
-    file: Annotated[Path, typer.Argument(help="a table, a figure, any file of a run, or a code")],
+    file: Annotated[Path, typer.Argument(help="any file of a run, or a code as quick:overall")],
     cell: Cell = None,
     folder: Annotated[
         Path | None, typer.Option(help="where to work, new or empty; else a temporary one")

@@ -13,6 +13,7 @@ import pandas as pd
 from causaldq.pipeline.config import Config
 from causaldq.pipeline.plan import Plan
 from causaldq.pipeline.report import (
+    captions,
     claims,
     faults,
     flares,
@@ -128,12 +129,7 @@ def _delay(scenario: str, config: Config) -> Shown:
         return (figures.delay_figure if several else figures.bar_figure)(rows(tidy))
 
     def caption(tidy: Tidy) -> str:
-        return (
-            f"Average detection delay with {tidy.size(scenario)} (scenario {plain(scenario)}), with"
-            " 95\\% intervals: the lower, the earlier the alarm. Dashed: the oracle set, whose"
-            " sensors sit on the shifted streams; grey: below a CUSUM that is told all. Seven"
-            " methods; the tables have all."
-        )
+        return captions.delays(rows(tidy), tidy.size(scenario), plain(scenario))
 
     wanted = config.scenarios[scenario]
     said = partial(tables.delay_caption, restart=wanted.restart)
@@ -180,13 +176,7 @@ def _training_figure(scenario: str) -> Figure:
         return training_figure(tidy.curves_of(scenario))
 
     def caption(tidy: Tidy) -> str:
-        return (
-            f"Training with {tidy.size(scenario)} (scenario {plain(scenario)}): the paper's reward"
-            " an episode, counted alike for all agents whatever they are themselves rewarded for,"
-            " and below it the share of the shifted streams among those that the frozen network"
-            " selects. Thick: mean over training seeds, with a 95\\% band; thin: seeds. Dots: where"
-            " each method's reward reaches 95\\% of its final value."
-        )
+        return captions.training(tidy.size(scenario), plain(scenario))
 
     return Figure(f"training_{scenario}", "Training", "training", draw, caption)
 
@@ -204,7 +194,9 @@ def _paper_tables(plan: Plan) -> Shown:
     if not any(run.seed is not None for run in plan.runs.values()):
         # Its columns are learned methods; networks may be trained without being evaluated.
         in_tables.discard("train_test")
-    decay = made.SENSITIVITY_CAPTION.format(decay=config.statistic.decay)
+    changed = partial(
+        made.of_problem, caption=made.SENSITIVITY_CAPTION, decay=config.statistic.decay
+    )
     for one in (
         table(
             "train_test",
@@ -218,8 +210,13 @@ def _paper_tables(plan: Plan) -> Shown:
             made.metrics_table,
             made.METRICS_CAPTION,
         ),
-        Table("graph_quality", lambda t: t.table("graph_quality"), quality, made.QUALITY_CAPTION),
-        table("sensitivity", sensitivity, made.sensitivity_table, decay),
+        Table(
+            "graph_quality",
+            lambda t: t.table("graph_quality"),
+            quality,
+            lambda t: made.of_problem(t.table("graph_quality"), made.QUALITY_CAPTION),
+        ),
+        table("sensitivity", sensitivity, made.sensitivity_table, changed),
     ):
         if one.name in in_tables:
             yield one
@@ -243,12 +240,7 @@ def _streams_figure(source: str, scenario: str) -> Figure:
         return streams_figure(tidy.paths[tidy.paths["source"] == source])
 
     def caption(tidy: Tidy) -> str:
-        return (
-            f"Streams of {latex(source)} in a problem with {tidy.size(scenario)} (scenario"
-            f" {plain(scenario)}), first replication: some that shift and some that do not, in"
-            " in-control standard deviations. Dotted: the change. Red: readings of a shifted"
-            " stream. Black: its mean."
-        )
+        return captions.streams(latex(source), tidy.size(scenario), plain(scenario))
 
     return Figure(f"streams_{source}", "Data", "streams", draw, caption)
 
@@ -260,47 +252,33 @@ def _graph_figure(source: str) -> Figure:
         return graph_figure(tidy.edges[tidy.edges["source"] == source])
 
     def caption(tidy: Tidy) -> str:
-        from causaldq.pipeline.report.pictures import graph_caption
-
         rows = tidy.edges[tidy.edges["source"] == source]
-        p = tidy.config.sources[source].p
-        return f"Causal graph of {latex(source)}. {graph_caption(rows, p)}"
+        return captions.graph(latex(source), rows, tidy.config.sources[source].p)
 
     return Figure(f"graph_{source}", "Graphs", "graph", draw, caption, height=0.4)
 
 
 def _showcase(plan: Plan) -> Shown:
+    scenario, calibration = plan.config.report.showcase, plan.config.calibration
+    if scenario is None:
+        return
+    steps = calibration.arl0 * calibration.horizon_factor
+    said = {"scenario": plain(scenario), "steps": steps}
+
     def figure(name: str, caption: str) -> Figure:
         def draw(tidy: Tidy) -> Any:
             from causaldq.pipeline.report import showcase
 
             return getattr(showcase, f"{name}_figure")(getattr(tidy, name))
 
-        return Figure(name, "Delays", name, draw, caption)
+        return Figure(name, "Delays", name, draw, caption.format(**said))
 
-    if plan.config.report.showcase is None:
-        return
-    calibration = plan.config.calibration
-    steps = calibration.arl0 * calibration.horizon_factor
-    yield figure(
-        "watch",
-        "Where each method points its sensors in one replication: a mark is a reading, red"
-        " where the stream is shifted. The line is the change, the triangle the alarm.",
-    )
-    yield figure(
-        "tradeoff",
-        "Delay against the number of steps to a false alarm that limits are set for,"
-        f" fair protocol, with 95\\% intervals. Paths to set limits end after {steps:g} steps: for"
-        " longer runs, limits rest on the rate of alarms up to there.",
-    )
+    yield figure("watch", captions.WATCH)
+    yield figure("tradeoff", captions.TRADEOFF)
     if any(run.seed is not None for run in plan.showcase_runs()):
-        yield figure(
-            "places",
-            "The same networks with the shift in the places they were trained on and"
-            " anywhere, at limits of one run length. Lines: mean over seeds; dots: seeds.",
-        )
+        yield figure("places", captions.PLACES)
     if any(plan.shared_network(run) for run in plan.showcase_runs()):
-        caption = overall.LOOKS_CAPTION.format(scenario=plain(plan.config.report.showcase))
+        caption = overall.LOOKS_CAPTION.format(**said)
         yield Figure("looks", "Delays", "looks", lambda t: overall.looks_figure(t.looks), caption)
 
 
@@ -341,9 +319,13 @@ def _propagation(plan: Plan) -> Shown:
         return tidy.propagation_compared
 
     yield from map(of_size, dict.fromkeys(problem.p for problem in study.problems.values()))
-    yield table("propagation_compared", rows, made.compared_table, made.COMPARED_CAPTION)
+    baselines = overall.baselines_in_words(study.told_truth, always=())
+    compared, ratios = (
+        text.format(baselines=baselines) for text in (made.COMPARED_CAPTION, made.FIGURE_CAPTION)
+    )
+    yield table("propagation_compared", rows, made.compared_table, compared)
     for name, draw, caption in (
-        ("propagation", lambda t: made.ratio_figure(rows(t)), made.FIGURE_CAPTION),
+        ("propagation", lambda t: made.ratio_figure(rows(t)), ratios),
         ("root_cause", lambda t: made.cause_figure(t.root_cause), made.CAUSE_CAPTION),
     ):
         yield Figure(name, "Root causes", name, draw, caption)

@@ -13,6 +13,7 @@ from causaldq.pipeline.config import Config
 from causaldq.pipeline.report.codes import card, claim_code
 from causaldq.pipeline.report.judges import JUDGES
 from causaldq.pipeline.report.judges.cells import TABLES
+from causaldq.pipeline.report.judges.delays import MORE_ALARMS
 from causaldq.pipeline.report.judges.evidence import (
     FAILS,
     HOLDS,
@@ -45,33 +46,36 @@ NAMED = 3
 """Cells against a claim that the evidence names; claim_cells.csv has all."""
 
 CAPTION = (
-    "The paper's claims and what was measured, {what}. In parentheses: cells, or comparisons, that"
-    " speak for a claim, of all that were measured; one that contradicts it beyond noise decides. A"
-    " claim of the shortest delay has a cell for it if paired tests find no competitor of these"
-    " networks shorter; where two methods are compared, intervals also count how training seeds"
-    " differ. In the paper's protocol methods run at different rates of false alarms, which"
-    " \\texttt{{claims.csv}} states beside each verdict; cell by cell:"
-    " \\texttt{{claim\\_cells.csv}}."
+    "What the paper claims about {what}, and what was measured. A claim holds if every cell (one"
+    " measured delay, or one comparison) speaks for it, does not hold (bold) if a cell contradicts"
+    " it beyond noise, and is inconclusive otherwise. In parentheses are the cells that speak for"
+    " it, of all that were measured; a dash says that a claim does not concern a protocol. Where"
+    " two methods are compared, intervals also count how training seeds differ. A delay that is"
+    " shorter {more} decides nothing. Rates of false alarms are in \\texttt{{claims.csv}}, and all"
+    " cells in \\texttt{{claim\\_cells.csv}}."
 )
 PART_NAMES = {
     "delays": "delays and alarms",
     "learning": "training and the causal graph",
 }
 THEORY_CAPTION = (
-    "The statements of the paper's section 5, in three readings: as printed, as in the proof, and"
-    " as used. In parentheses: readings in which a statement holds, of those that it has. The"
-    " tables on theory have all checks, those of corrected readings included."
+    "What holds of the statements in section 5 of the paper. A statement is read in up to three"
+    " ways: as printed, as in its proof, and as it is used. The parentheses give the number of"
+    " readings in which it holds, of those that it has, and bold marks statements that hold in none"
+    " of them. The tables on theory have all checks, also those of corrected readings."
 )
 COMPARISON_CAPTION = (
-    "The paper's comparison of approaches (its table 1), with the ticks as printed, and below each"
-    " of Causal DQ's ticks the verdicts of the claims that it rests on."
+    "Properties that the paper ascribes to approaches (its table 1), with its ticks as printed: a"
+    " tick says that an approach has the property, and a cross that it has not. The line below"
+    " Causal DQ gives what was measured here: the verdicts on the claims that each of its ticks"
+    " rests on, and how often each was reached where there are several."
 )
 
 
 def caption(part: str) -> str:
     if part == "theory":
         return THEORY_CAPTION
-    return CAPTION.format(what=PART_NAMES[part])
+    return CAPTION.format(what=PART_NAMES[part], more=MORE_ALARMS)
 
 
 def concerns(config: Config) -> bool:

@@ -9,6 +9,7 @@ import pandas as pd
 
 from causaldq.methods.registry import BASELINES
 from causaldq.pipeline.contributing import joined
+from causaldq.pipeline.evaluation.charts import IN_A_ROW, SHARE_ABOVE
 from causaldq.pipeline.plan import Plan
 from causaldq.pipeline.report.labels import label
 from causaldq.pipeline.report.latex import RULE, bold, grey, line, tabular
@@ -90,28 +91,23 @@ def _between(row: pd.Series, value: str, low: str, high: str, digits: int) -> st
 
 def fault_caption(rows: pd.DataFrame) -> str:
     first, (usual, rare) = rows.iloc[0], _run_lengths(rows)
-    charts = (
-        " Below the line: charts that read every stream, with limits on the rows they were"
-        " fitted on."
-        if rows["reads_all"].any()
-        else ""
-    )
-    return (
-        f"Recorded faults at an equal rate of false alarms, $p={first['p']}$ streams,"
-        f" $m={first['m']}$ sensors. Every method was fitted, and its limit set, on in-control"
-        " training rows alone: cross-fitted, or its own where it models their memory. Reached: rows"
-        f" for each false alarm where {first['asked']:g} were asked for, on {first['rows']} rows in"
-        " control that it has not seen; not kept: less than half. Delays are compared at limits"
-        f" with one false alarm in {usual:g} and in {rare:g} of those rows, a device for comparing,"
-        " since nobody knows such a limit beforehand: geometric mean over"
-        f" {first['recordings']} recordings, in rows from the onset, a fault without alarm counting"
-        " with all its rows. Ratio: to the best baseline, paired. In parentheses 95\\% intervals"
-        f" over the recordings and over {first['stretches']} stretches of the rows in control;"
-        f" 1 in {rare:g} is known from {first['rows'] / rare:.0f} alarms only. On the right: share"
-        f" of faults found within so many rows at 1 in {usual:g},"
-        r" \textcolor{gray}{in grey} the share of places in control with an alarm within as many."
-        + charts
-    )
+    said = [
+        f"Delay on recorded faults at equal rates of false alarms, with $p={first['p']}$ streams"
+        f" and $m={first['m']}$ sensors.",
+        f"``Reached'' counts rows per false alarm on {first['rows']} unseen in-control"
+        f" rows, where {first['asked']:g} were asked for; ``not kept'' is less than half.",
+        f"Delays are rows from the onset, as geometric means over {first['recordings']} recordings,"
+        f" at limits with one false alarm in {usual:g} or {rare:g} of those rows"
+        f" ({first['rows'] / rare:.0f} alarms in all): a device for comparing, since nobody knows"
+        " such limits beforehand.",
+        "The ratio is to the best baseline.",
+        f"The last columns have the share of faults found so soon at 1 in {usual:g}, and in"
+        r" \textcolor{gray}{grey} that of in-control places with an alarm as soon.",
+        "Parentheses hold 95\\% intervals, and bold marks the shortest delay.",
+    ]
+    if rows["reads_all"].any():
+        said.append("Charts below the line read every stream.")
+    return " ".join(said)
 
 
 def delay_rows(tidy: Tidy, scenarios: list[str]) -> pd.DataFrame:
@@ -159,16 +155,20 @@ def _column(name: str) -> str:
 
 
 def delay_caption(rows: pd.DataFrame) -> str:
+    charts = (
+        f" PCA and DPCA charts read every stream, and alarm at the first of {IN_A_ROW} rows in a"
+        f" row above a limit that {100 * SHARE_ABOVE:g}\\% of held-out rows exceed."
+        if "pca_t2" in rows
+        else ""
+    )
     return (
-        "Delay on each recorded fault, in rows of 3 minutes, the first row under the fault counting"
-        " as 1. With $m$ sensors: at the limit with one false alarm in"
-        f" {rows['run_length'].iloc[0]:g} rows held out, mean over watches. PCA and DPCA: every"
-        " stream read, the first of six rows in a row above the limit that 1\\% of the held-out"
-        " rows exceed, computed here. CVA: the same convention, all 52 variables; TDPCA: 500 runs a"
-        " fault of the data of Rieth et al., hardly any false alarm in 155 rows; both cited"
-        " (data/reference/cited\\_delays.csv). Conventions differ, and with them the rate of false"
-        " alarms: columns are to be read beside each other, not ranked. --: not found, or not"
-        " published."
+        "Delay on each recorded fault, in rows of 3 minutes. The first row under the fault is 1,"
+        " and a dash says that it was not found, or not published. Columns with $m$ sensors are at"
+        f" a limit with one false alarm in {rows['run_length'].iloc[0]:g} held-out rows.{charts}"
+        " The last two columns are cited (data/reference/cited\\_delays.csv): CVA reads all 52"
+        f" variables and counts to the first of {IN_A_ROW} rows above its limit, and TDPCA is from"
+        " 500 runs per fault of the data of Rieth et al. Rates of false alarms differ with these"
+        " conventions, so that columns cannot be ranked."
     )
 
 
@@ -236,10 +236,11 @@ def _apart(places: dict[str, float], gap: float) -> dict[str, float]:
 
 
 FIGURE_CAPTION = (
-    "Recorded faults: delay, geometric mean over all of them, against the rate of false alarms that"
-    " rows in control which no limit has seen really show, a panel a number of sensors. Lower is"
-    " earlier; compare along a vertical line. Dashed: charts that read every stream. At most seven"
-    " methods: ours, and the earliest of the others; all are in the tables."
+    "Delay on recorded faults, as a geometric mean over all of them, against the number of rows per"
+    " false alarm that was measured on in-control rows which no limit has seen. Each panel is a"
+    " number of sensors, and each line a method; dashed lines are charts that read every stream."
+    " Further down is earlier, and methods are to be compared along a vertical line, where their"
+    " false alarms are equally rare. Methods that the figure has no room for are in the tables."
 )
 
 

@@ -11,29 +11,33 @@ from causaldq.pipeline.report.labels import label
 from causaldq.pipeline.report.latex import RULE, bold, line, tabular
 
 OVERALL_CAPTION = (
-    "Delay over all shifts and cases, fair protocol. Best: the shortest of {baselines},"
-    " with its geometric mean in steps, found on the same runs. Others: ratio to it"
-    " with its 95\\% interval, on common replications; bold where the interval lies below one. The"
-    " location-agnostic networks are the same in all rows; $p$ in italics: a size they were not"
-    " trained on. All other methods are in overall.csv."
+    "Delay over all shifts and cases of a scenario, under the fair protocol. ``Best'' is the"
+    " shortest of {baselines}, with its geometric mean in steps; it was found on the same runs,"
+    " which is to its advantage. Other methods are given as ratios to it, on common replications,"
+    " with 95\\% intervals in parentheses. Bold marks ratios whose interval lies below one, where a"
+    " method is earlier. The location-agnostic networks are the same in all rows; $p$ is in italics"
+    " where they were not trained on that size. All other methods are in overall.csv."
 )
 FIGURE_CAPTION = (
-    "Delay over all shifts, as a ratio to the best of {baselines} (dashed),"
-    " fair protocol, with 95\\% intervals. Left: sizes that the location-agnostic networks were"
-    " trained on; right: sizes they were not. The paper's networks are trained for each scenario"
-    " anew, and drawn where they were."
+    "Delay over all shifts as a ratio to the best of {baselines}, which is the dashed line, under"
+    " the fair protocol. Dots are ratios and lines their 95\\% intervals: below the dashed line a"
+    " method is earlier. On the left are the sizes that the location-agnostic networks were trained"
+    " on, and on the right sizes that they were not. The paper's networks are trained anew for each"
+    " scenario, and are drawn where they were."
 )
 CROSS_CAPTION = (
-    "Every policy (rows) with every alarm statistic (columns), scenario {scenario}, fair protocol,"
-    " each pair at its own limit: geometric mean of the delay over $\\delta={deltas}$. Down a"
-    " column only the policy differs, along a row only the statistic. Bold: the shortest of its"
-    " column."
+    "Delay of every policy, which chooses the streams to read, with every alarm statistic, in"
+    " scenario {scenario} under the fair protocol. Rows are policies and columns statistics, those"
+    " of other methods or the paper's. A cell is the geometric mean of the delay in steps over"
+    " $\\delta={deltas}$, at a limit set for the pair. Down a column only the policy differs, and"
+    " along a row only the statistic. Bold marks the shortest delay of a column."
 )
 LOOKS_CAPTION = (
-    "What the location-agnostic networks look at: how much more than the average stream one is"
-    " worth to them, by the evidence against it (squared deviations of its mean so far) and by the"
-    " steps since it was last read. Scenario {scenario}, mean over steps and runs; white: never"
-    " seen."
+    "What the location-agnostic networks look at in scenario {scenario}. The colour says how much"
+    " reading a stream is worth to them, relative to the average stream: red is more and blue is"
+    " less. It depends on the evidence against the stream (upwards, the squared deviation of its"
+    " mean so far) and on the steps since it was last read (to the right). Values are means over"
+    " steps and runs, and blank cells never occurred."
 )
 STATISTICS = {"greedy": "paper's"}
 """Columns of the crossing whose statistic has another name than its method."""
@@ -45,11 +49,11 @@ SHOWN = (
 """Methods of table and figure: the paper's, and ours that are location-agnostic."""
 
 
-def baselines_in_words(ran: Container[str]) -> str:
+def baselines_in_words(ran: Container[str], always: Container[str] = ALWAYS_NAMED) -> str:
     """The baselines, given the methods that ran."""
-    named = [name for name in BASELINES if name in ALWAYS_NAMED or name in ran]
-    first, *others, last = [label(name) for name in named]
-    return f"{', '.join([first.lower(), *others])} and {last}"
+    named = [label(name) for name in BASELINES if name in always or name in ran]
+    *others, last = [name.replace("Greedy", "greedy") for name in named] or ["the baselines"]
+    return f"{', '.join(others)} and {last}" if others else last
 
 
 def overall_table(rows: pd.DataFrame) -> str:

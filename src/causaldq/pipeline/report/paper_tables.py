@@ -3,34 +3,52 @@
 import pandas as pd
 
 from causaldq.pipeline.config import Config
+from causaldq.pipeline.evaluation.graphs import LAST_EPOCHS
 from causaldq.pipeline.report.labels import label
 from causaldq.pipeline.report.latex import RULE, grey, heading, latex, line, tabular
 from causaldq.pipeline.report.tables import delay_cell
 
 TRAIN_TEST_CAPTION = (
-    "Shift in training against shift in the test, case (a). Delay (standard error), the paper's in"
-    r" \textcolor{gray}{grey}; bold as in the other tables. A network trained at"
-    r" $\delta_{\mathrm{train}}=1$ is the one of the noise-free tables."
+    "Average detection delay where the shift in the test is not the one in training, with shifts in"
+    r" one direction (case (a)). Rows have the number of streams $p$, the shift"
+    r" $\delta_{\mathrm{train}}$ in training and the method, and columns the shift in the test."
+    " Standard errors are in parentheses, and the paper's numbers are in"
+    r" \textcolor{gray}{grey}. Bold marks delays that paired tests cannot tell from the shortest"
+    r" of all methods in the same problem. Networks trained at $\delta_{\mathrm{train}}=1$ are"
+    " those of the noise-free tables."
 )
 METRICS_CAPTION = (
-    "Quality of the estimated graph on the streams that training selects, mean over the last 50"
-    " epochs (all, if there are fewer) and seeds, and on the whole graph. The graph is estimated on"
-    " in-control rows, so that the noise on the shift reaches it only through the streams selected."
+    "Quality of the estimated causal graph on the streams that training selects, as a mean over"
+    f" seeds and the last {LAST_EPOCHS} epochs (all, if there are fewer), and on the whole graph."
+    " SHD is the structural Hamming distance, which counts missed, extra and reversed edges; TPR is"
+    " the share of true edges that were found, and FDR the share of found edges that are wrong. The"
+    r" paper's numbers are in \textcolor{gray}{grey}. The graph is estimated on in-control rows, so"
+    r" that the noise $\sigma$ on the shift reaches it only through the streams selected."
 )
 QUALITY_CAPTION = (
-    r"What the quality of the graph is worth: $p=50$, $m=12$, $\delta=1$, $\sigma=0.1$. Low: true"
-    " edges replaced by false ones until the paper's shares are met. Delays (standard error) of the"
-    " agent trained with that graph."
+    "What the quality of the causal graph is worth, with $p={p}$ streams, $m={m}$ sensors, shifts"
+    " of $\\delta={delta:g}$ and noise of $\\sigma={sigma:g}$ on them. Each row is an agent trained"
+    " with another graph; for low quality, true edges are replaced by false ones until the paper's"
+    " shares are met. Edges missed, extra or reversed (mSHD), the share of true edges found (mTPR)"
+    " and that of found edges that are wrong (mFDR) are means over the streams selected. Delays are"
+    " in steps, with standard errors in parentheses. The paper's numbers are in"
+    " \\textcolor{{gray}}{{grey}}."
 )
 SENSITIVITY_CAPTION = (
-    "Sensitivity at $p=50$, $m=12$, $k=10$, fair protocol: memory of the statistic, density of the"
-    " causal graph, and shifts that propagate downstream of a shifted stream, each changed"
-    " alone. First, for comparison, the same methods with nothing changed (decay {decay:g}), as in"
-    " the other tables. Delay (standard error); bold as there."
+    "How delays change when one thing is changed, with $p={p}$ streams, $m={m}$ sensors and"
+    " $k={k}$ shifted streams, under the fair protocol. The first panel has nothing changed (decay"
+    " {decay:g}). The others change the memory of the statistic, the density of the causal graph,"
+    " or let shifts propagate downstream of the shifted streams. Standard errors are in"
+    " parentheses. Bold marks delays that paired tests cannot tell from the shortest of all methods"
+    " in the same problem. ARL$_0$ is the mean number of steps to a false alarm."
 )
 UNCHANGED = "nothing changed"
+PROBLEM = ("p", "m", "k", "delta", "sigma")
 HYPERPARAMETER_CAPTION = (
-    r"Hyperparameters as used; the paper's in \textcolor{gray}{grey} where they differ. Below: what"
+    r"Hyperparameters of the learned methods, as used here; the paper's are in"
+    r" \textcolor{gray}{grey} where they differ. The columns are the weight of the entropy"
+    r" $\alpha$, the learning rate, the discount $\gamma$, width and number of the hidden layers,"
+    r" the batch size and the factor $\tau$ by which the temperature cools. Below the line is what"
     " the paper leaves open or contradicts, and how it is settled here."
 )
 SETTLED = [
@@ -116,6 +134,12 @@ def sensitivity_rows(changed: pd.DataFrame, noise_free: pd.DataFrame) -> pd.Data
     for column in ("p", "m", "k", "delta", "method"):
         same &= noise_free[column].isin(changed[column])
     return pd.concat([noise_free[same].assign(setting=UNCHANGED), changed], ignore_index=True)
+
+
+def of_problem(rows: pd.DataFrame, caption: str, **said: float) -> str:
+    """A caption with the problem that all rows are of."""
+    first = rows.iloc[0]
+    return caption.format(**{name: first[name] for name in PROBLEM}, **said)
 
 
 def sensitivity_table(rows: pd.DataFrame) -> str:

@@ -8,11 +8,9 @@ import pandas as pd
 from matplotlib.lines import Line2D
 
 from causaldq.pipeline.evaluation import edges as edge
+from causaldq.pipeline.report.captions import MOST_DRAWN
 from causaldq.pipeline.report.labels import label
 from causaldq.pipeline.report.palette import BLUE, GREY, ORANGE, RED, SKY
-
-MOST_DRAWN = 15
-"""Streams up to which a graph is drawn with arrows; beyond, as a matrix."""
 
 SHORT_NAME = 4
 """Letters of a name that has room in a circle."""
@@ -85,22 +83,6 @@ def graph_figure(rows: pd.DataFrame) -> Any:
     handles = [_legend(kind, int((rows["kind"] == kind).sum()), p) for kind in kinds]
     figure.legend(handles=handles, loc="outside right upper", fontsize=9)
     return figure
-
-
-def graph_caption(rows: pd.DataFrame, p: int | None) -> str:
-    """What a source's edges are; p, if the settings know it, stands where there are none."""
-    known = (
-        "Estimated against true. Right: found as it is; direction open: found, without a direction,"
-        " which counts as right; reversed: found the wrong way round; extra: found where there is"
-        " none; missed: there, but not found. All but extra edges point the true way."
-    )
-    unknown = "The true graph is not known: shown is what was found."
-    text = unknown if rows["kind"].isin(edge.UNJUDGED).all() else known
-    if not rows.empty or p is not None:
-        text = f"$p={p if rows.empty else rows['p'].iloc[0]}$ streams. {text}"
-    if (rows["p"] > MOST_DRAWN).any():
-        text += " A mark is an edge from the stream of its row to that of its column."
-    return text
 
 
 def _legend(kind: str, count: int, p: int) -> Line2D:

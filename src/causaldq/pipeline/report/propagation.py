@@ -23,23 +23,26 @@ from causaldq.pipeline.report.latex import RULE, bold, latex, line, tabular
 from causaldq.pipeline.report.palette import BLUE, GREY, RED
 
 CAPTION = (
-    "Shifts that propagate downstream from one root cause, $p={p}$ streams, $m={m}$ sensors: mean"
-    " over {graphs} random graphs of each density with a 95\\% $t$ interval that includes the"
-    " variance between them. Delay: steps to the alarm, every method at the same run length in"
-    " control. Named: share of alarms at which the true root cause is ranked first (among the first"
-    " three) at the alarm, and first {later} steps later. Dense graphs have {dense:g} edges per"
-    " stream, sparse ones {sparse:g}. Methods below the line have only the in-control rows; those"
-    " above know the covariance, and the root-cause mixture with the true graph, the controls after"
-    " it and causal agents the graph. Causal DQ and non-causal DQ are trained anew on each of the"
-    " first {agents}, on one root cause that may be any stream; the location-agnostic networks were"
-    " trained once, on other problems, without such shifts."
+    "Delay, and share of root causes that are named, where a shift propagates downstream from one"
+    " root cause, with $p={p}$ streams and $m={m}$ sensors. Cells are means over {graphs} random"
+    " graphs {density}, with 95\\% $t$ intervals. Delays are in steps, at the same run length in"
+    " control. ``Named'' is the share of alarms at which the true root cause is ranked first (among"
+    " the first three), and ``later'' that {later} steps on, at the smallest shift. Methods above"
+    " the line know the covariance, and the true graph if they use one; those below have in-control"
+    " rows only.{trained}"
+)
+TRAINED = (
+    " Causal DQ and non-causal DQ are trained anew on {agents} of the graphs; location-agnostic"
+    " networks were trained once, without such shifts."
 )
 COMPARED_CAPTION = (
-    "Delays where shifts propagate downstream, as ratios: geometric mean over random graphs with"
-    " its 95\\% $t$ interval; methods ran on the same graphs and streams. Best: the shortest in the"
-    " cell of greedy, TSSRP, ASMP, TRAS and CMAB, found on the same runs. No graph: the same"
-    " mixture without causal knowledge, told as much. Below one: shorter; bold where the interval"
-    " says so."
+    "Ratios of delays where shifts propagate downstream, as geometric means over random graphs with"
+    " 95\\% $t$ intervals. Rows have streams $p$, sensors $m$, edges per stream (degree), root"
+    " causes and the shift $\\delta$. ``Best'' is the shortest of {baselines} in the row, found on"
+    " the same runs. ``True graph'' and ``estimated'' are the root-cause mixture with the true"
+    " graph, and with one estimated from rows; ``no graph'' is that mixture without causal"
+    " knowledge. Below one, the first of a pair is earlier, in bold where the whole interval says"
+    " so. A dash says that a pair was not measured."
 )
 DENSE, SPARSE = "dense", "sparse"
 
@@ -103,15 +106,17 @@ def _share(row: pd.Series) -> str:
 
 
 def caption(rows: pd.DataFrame, later: int) -> str:
-    degrees = sorted(rows["expected_degree"].unique())
+    degrees = [f"{degree:g}" for degree in sorted(rows["expected_degree"].unique(), reverse=True)]
+    agents = rows[rows["method"] == AGENTS[0][0]]["graph"].nunique()
     return CAPTION.format(
         p=rows["p"].iloc[0],
         m=rows["m"].iloc[0],
         graphs=rows["graph"].nunique(),
-        agents=rows[rows["method"] == AGENTS[0][0]]["graph"].nunique(),
+        density=f"of each density ({' or '.join(degrees)} edges per stream)"
+        if len(degrees) > 1
+        else f"with {degrees[0]} edges per stream",
         later=later,
-        dense=degrees[-1],
-        sparse=degrees[0],
+        trained=TRAINED.format(agents=agents) if agents else "",
     )
 
 
@@ -225,10 +230,11 @@ def ratio_figure(ratios: pd.DataFrame) -> Any:
 
 
 FIGURE_CAPTION = (
-    "What causal knowledge is worth where one cause shifts and its effects with it: delay over that"
-    " of the best of greedy, TSSRP, ASMP, TRAS and CMAB, geometric mean over random graphs with its"
-    " 95\\% interval. Left of the line: shorter. Blue: the root-cause mixture; grey: its controls;"
-    " orange: the filter, which knows nothing of causes, and learned methods."
+    "What causal knowledge is worth where one root cause shifts and its effects with it. Each panel"
+    " is a problem, and each mark the delay of a method as a ratio to the best of {baselines}:"
+    " geometric means over random graphs with 95\\% intervals. Left of the vertical line a method"
+    " is earlier than the best of these. Blue is the root-cause mixture and grey its controls;"
+    " orange are the filter, which knows nothing of causes, and learned methods."
 )
 
 
@@ -295,10 +301,12 @@ def cause_figure(told: dict[str, Any]) -> Any:
 
 
 CAUSE_CAPTION = (
-    "A root cause identified: the first replication on the first random graph. The graph is the"
-    " one estimated from in-control rows; darker: more likely the root cause; thick rims: streams"
-    " read at the alarm; orange: paths by which the one identified explains them; blue ring: the"
-    " true root cause."
+    "How a root cause is identified in one run on the first random graph, at its alarm. The graph"
+    " is estimated from in-control rows, with causes to the left of their effects. The darker a"
+    " stream, the more likely it is the root cause; streams with thick rims were read at the alarm."
+    " Orange arrows are the paths by which the identified root cause explains them, and the blue"
+    " ring marks the true one. On the right are the streams that are most suspected; the true root"
+    " cause is blue there, too."
 )
 
 
@@ -359,13 +367,14 @@ def _named(runs: pd.DataFrame) -> str:
 def named_caption(rows: pd.DataFrame, m: int) -> str:
     origins = rows[["event", "origin"]].drop_duplicates().itertuples(index=False)
     return (
-        "Root causes that each method identifies for recorded faults whose origin is documented,"
+        "Root cause that each method identifies for recorded faults whose origin is documented,"
         f" with $m={m}$ sensors: the stream most often ranked first at the alarm, over"
-        f" {rows['lead'].nunique()} runs that begin at different rows before the fault; bold if it"
-        " is near the origin. x: measured, v: manipulated variable. On the right, shares of all"
-        " alarms after the fault: the stream ranked first is near the origin, one of the first"
-        " three is, the first is some steps later. Runs with an alarm before the fault name nobody;"
-        " --: no run named anybody. Methods that do not weigh causes are asked for the stream that"
-        " looks most shifted."
-        " Faults: " + "; ".join(f"{str(e).split()[-1]} {origin}" for e, origin in origins) + "."
+        f" {rows['lead'].nunique()} runs that begin at different rows before the fault. Measured"
+        " variables begin with x and manipulated ones with v. Bold marks streams near the origin,"
+        " and a dash says that no run named a stream. On the right are shares of alarms after a"
+        " fault: those where the first stream is near the origin, where one of the first three is,"
+        " and where the first is some steps later. Methods without a model of causes name the"
+        " stream that looks most shifted. Faults: "
+        + "; ".join(f"{str(e).split()[-1]} {origin}" for e, origin in origins)
+        + "."
     )

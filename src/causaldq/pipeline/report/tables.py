@@ -12,11 +12,12 @@ from causaldq.pipeline.sources.tep import FAULTS
 PAPER_FLARES = 33
 """Parameters that the paper's flares have."""
 TRAINING_CAPTION = (
-    "Training. Reward: the paper's, an episode, counted alike for all agents, mean of the last five"
-    " epochs. Epoch: first at which the reward reaches 95\\% of its own final value. Hits: share of"
-    " the shifted streams among the selected after the change, while exploring and with the frozen"
-    " network. Gain: way from the non-causal agent's final reward to Causal DQ's. Means over"
-    " training seeds with 95\\% $t$ intervals. The networks of the other scenarios are in"
+    "Where training ends and how soon, as means over training seeds with 95\\% $t$ intervals. The"
+    " reward is the paper's, per episode, counted alike for all agents, over the last five epochs."
+    " The epoch is the first at which it reaches 95\\% of that. Hits are the share of the shifted"
+    " streams that sensors could cover and do, while the agent explores and with its network"
+    " frozen. The gain is how far an agent gets from the non-causal agent's reward (0\\%) to that"
+    " of Causal DQ (100\\%); it is empty where these hardly differ. Other scenarios are in"
     " training.csv."
 )
 
@@ -102,30 +103,27 @@ def size(cell: pd.Series) -> str:
 
 def delay_caption(rows: pd.DataFrame, *, restart: bool) -> str:
     """A caption that can be read alone."""
-    first = rows.iloc[0]
-    seeds = int(rows["n_seeds"].max())
-    gained = (
-        r" Small percentages: how much of the way from random sensors (0\%) to the oracle set"
-        r" (100\%)."
-        if rows["way_to_oracle"].notna().any()
-        else ""
-    )
-    bounds = (
-        " Bounds, which know where the shift is, stand below the line."
-        if any(is_bound(method) for method in rows["method"].unique())
-        else ""
-    )
-    return (
-        f"Average detection delay with {size(first)};"
-        r" standard errors in parentheses, the paper's numbers in \textcolor{gray}{grey}. Data:"
-        f" {latex(first['source'])}. "
-        f"{first['n_rep']} replications common to all methods, {seeds} training seeds; undetected"
-        " runs count as the horizon, runs with an alarm before the change"
-        f" {'begin anew' if restart else 'are left out'} and are"
-        r" counted under ``early''. ARL$_0$: steps to a false alarm, measured on fresh in-control"
-        " paths. Bold: shortest, or not distinguishable from it (paired tests of the networks at"
-        f" hand, Holm).{gained}{bounds}"
-    )
+    first, seeds = rows.iloc[0], int(rows["n_seeds"].max())
+    learned = f", and over {seeds} training seeds of learned methods" if seeds else ""
+    has_printed = rows["published_add"].notna().any()
+    printed = r" and the paper's numbers in \textcolor{gray}{grey}" if has_printed else ""
+    said = [
+        f"Average detection delay, in steps from the change to the alarm, with {size(first)}"
+        f" (data: {latex(first['source'])}).",
+        f"Cells are means over {first['n_rep']} replications{learned}, with standard errors in"
+        f" parentheses{printed}.",
+        "Bold marks the shortest of a panel's column, and what paired tests cannot tell from it.",
+        "ARL$_0$ is the mean number of steps to a false alarm, and ``early'' the share of runs with"
+        f" an alarm before the change, which {'begin anew' if restart else 'are left out'}.",
+    ]
+    if rows["way_to_oracle"].notna().any():
+        said.append(
+            r"Small percentages say how far a method gets from random sensors (0\%) to sensors on"
+            r" the shifted streams (100\%)."
+        )
+    if any(is_bound(method) for method in rows["method"].unique()):
+        said.append("Bounds, below the line, know where the shift is or read every stream.")
+    return " ".join(said)
 
 
 def event_table(rows: pd.DataFrame) -> str:
@@ -164,25 +162,31 @@ def _event_cell(row: pd.Series, shortest: float) -> str:
 
 def event_caption(rows: pd.DataFrame) -> str:
     """What a picture of recorded events shows."""
-    first = rows.iloc[0]
     return (
-        f"Recorded faults, $p={first['p']}$ streams, $m={first['m']}$ sensors; data:"
-        f" {latex(first['source'])}. Mean readings from the fault's onset to the alarm over"
-        f" {first['n_rep']} runs that begin at different rows before it; a run without an alarm"
-        " while the recording lasts counts with its whole length. Every method at the limit that"
-        " gives the same run length on blocks of in-control training rows."
+        f"{_of_events(rows)} Each row is a fault and each column a method: the darker a cell, the"
+        " later the alarm, and a cross marks faults where most runs had none."
     )
 
 
 def event_table_caption(rows: pd.DataFrame) -> str:
-    """The same, with what only the table has."""
+    """The same of a table, with what only it has."""
     labels = [latex(event_label(str(event))) for event in rows["event"].unique()]
     return (
-        f"{event_caption(rows)} Star: some runs without an alarm; --: all of them. Bold: smallest"
-        " mean, without a test, for the runs share one recording. False: false alarms in 1000"
-        r" steps before the faults; ARL$_0$: run length on rows that no limit has seen. Faults: "
-        + "; ".join(labels)
-        + "."
+        f"{_of_events(rows)} Columns are faults. A star says that some runs had no alarm, and a"
+        " grey dash that none had one. Bold marks the smallest mean, without a test, for runs share"
+        " one recording. ``False'' counts false alarms in 1000 steps before the faults, and ARL$_0$"
+        " is the run length on rows that set no limit. Faults: " + "; ".join(labels) + "."
+    )
+
+
+def _of_events(rows: pd.DataFrame) -> str:
+    first = rows.iloc[0]
+    return (
+        f"Delay on recorded faults with $p={first['p']}$ streams and $m={first['m']}$ sensors"
+        f" (data: {latex(first['source'])}): mean readings from a fault's onset to the alarm, over"
+        f" {first['n_rep']} runs that begin at different rows before it. A run without an alarm"
+        " counts with all readings under the fault. Limits are set for the same run length on"
+        " in-control training rows."
     )
 
 

@@ -8,21 +8,22 @@ import pandas as pd
 from causaldq.pipeline.report.latex import RULE, bold, line, tabular
 
 CAPTION = (
-    "The statements of the paper's section 5, each tried on random decision problems and, where"
-    " that makes sense, on miniatures of the sensor problem. Readings: as printed; as in the proof,"
-    " where that differs; as used by the text or the algorithm; corrected. Share: of the random"
-    " problems and of the miniatures that satisfy it. Slack: the smallest right side minus left"
-    " side found; below zero, a counterexample. $C$: causal mask; $n=\\sum C$; $Q^*$: optimum with"
-    " the entropy in question; $Q_0$: optimum without entropy; $h(n)$: the largest causal entropy"
-    " there can be."
+    "Which statements of the paper's section 5 hold, each tried on random decision problems and,"
+    " where that makes sense, on miniatures of the sensor problem. Readings are as printed, as in"
+    " the proof, as used by text or algorithm, and corrected by us. The shares are of problems that"
+    " satisfy a statement. The slack is the smallest right side minus left side: below zero, it"
+    " is a counterexample. ``Vacuous'' bounds hold and say nothing. $C$ is the causal mask,"
+    " $n=\\sum C$, $h(n)$ the largest causal entropy, $Q^*$ the optimum with the entropy in"
+    " question and $Q_0$ the optimum without."
 )
 FIGURE_CAPTION = (
-    "Errors measured on a miniature of the sensor problem beside their bounds. Left: exact value"
-    " iteration, distance to the optimum without entropy; the printed bound of Corollary 1 is"
-    " crossed by the very iteration that it is meant for. Right: sampled Q-learning, distance to"
-    " each learner's own optimum; the bounds of Theorem 2, printed and corrected, lie above the"
-    " dotted line, which bounds the error without any theorem. Causal: entropy of the masked"
-    " actions; soft: of all; plain: none, as the non-causal agent of the paper's experiments."
+    "Errors measured on a miniature of the sensor problem, beside the bounds on them. On the left"
+    " is exact value iteration, with its distance to the optimum without entropy. Where a measured"
+    " line lies above its dashed one, the printed bound of Corollary 1 does not hold. On the right"
+    " is sampled Q-learning, with the distance to each learner's own optimum. The dotted line"
+    " bounds that error without any theorem, so that a bound of Theorem 2 above it says nothing."
+    " Causal entropy is that of the masked actions; the non-causal agent of the paper's experiments"
+    " has no entropy."
 )
 PARTS = ("theory_values", "theory_errors")
 AGENTS = {"causal": "causal entropy", "soft": "entropy of all actions", "plain": "no entropy"}

@@ -1,6 +1,7 @@
 """Judges of claims about delays and alarms."""
 
 from collections import Counter
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -30,12 +31,18 @@ from causaldq.pipeline.report.judges.evidence import (
     seeds_of_equality,
     seeds_of_gain,
     shortening,
+    widened,
 )
 from causaldq.pipeline.report.labels import label
 from causaldq.pipeline.report.tidy import Tidy, table_name
 from causaldq.worlds.simulation import SimulationSource
 
 OURS = "causal_dq"
+SURELY = 1.96
+"""Standard errors beyond which a difference is no noise."""
+MORE_ALARMS = "at more than twice as many false alarms"
+AT_MOST = 2.0
+"""Delays are compared where false alarms come at most so many times as often as the other's."""
 
 
 def shortest(
@@ -62,7 +69,8 @@ def shortest(
 def rank(seen: Seen, *, of_the_paper: bool = False) -> Piece:
     """Whether Causal DQ is among the shortest of a cell, of all or of the paper's own methods.
 
-    A cell in which all methods are within noise of each other says nothing.
+    A cell in which all methods are within noise of each other says nothing. Nor does one in which
+    who is shorter has more than twice as many false alarms.
     """
     if not seen.has(OURS):
         return seen.absent(OURS)
@@ -77,7 +85,12 @@ def rank(seen: Seen, *, of_the_paper: bool = False) -> Piece:
         detail += f"; shortest {delay_text(rivals[best])}"
     if all(row[tested] for row in rivals.values()):
         return seen.piece("open", f"{detail}; none of {len(rivals)} methods differs clearly")
-    return seen.piece("for" if rivals[OURS][tested] else "against", detail)
+    own = rivals.pop(OURS)
+    if own[tested]:
+        fair = [row for row in rivals.values() if own["arl0"] * AT_MOST >= row["arl0"]]
+        return seen.piece("for" if fair else "open", detail if fair else f"{detail}; {MORE_ALARMS}")
+    fair = [r for r in rivals.values() if r[tested] and r["arl0"] * AT_MOST >= own["arl0"]]
+    return seen.piece("against" if fair else "open", detail if fair else f"{detail}; {MORE_ALARMS}")
 
 
 def _best(rows: dict[str, Row]) -> str:
@@ -129,16 +142,20 @@ def shorter_than(
     if not seen:
         return Judgement([Piece("shifts that propagate", "missing", "not in this profile")])
     confidence = tidy.config.evaluation.confidence
-    return Judgement([compare(cell, method, rival, least, confidence) for cell in seen])
+    judge = partial(compare, first=method, second=rival, least=least, confidence=confidence)
+    measured = sum(cell.has(method, rival) for cell in seen)
+    return Judgement([judge(cell, cells=max(measured, 1)) for cell in seen])
 
 
-def compare(seen: Seen, first: str, second: str, least: float, confidence: float) -> Piece:
-    """Whether the first of two methods is the shorter one in a cell."""
+def compare(
+    seen: Seen, first: str, second: str, least: float, confidence: float, cells: int
+) -> Piece:
+    """Whether the first of two methods is the shorter one in a cell, of so many of a claim."""
     if not seen.has(first, second):
         return seen.absent(first, second)
     one, other = seen.rows[first], seen.rows[second]
     gain, low, high = shortening(one, other, confidence)
-    outcome: Outcome = of_gain(low, high, least)
+    outcome: Outcome = of_gain(low, high, least, cells)
     has_seeds = max(one["n_seeds"], other["n_seeds"]) > 1
     if outcome == "open" and not has_seeds and one["among_best"] != other["among_best"]:
         outcome = "for" if one["among_best"] else "against"
@@ -154,13 +171,15 @@ def as_short_as(tidy: Tidy, *, bound: str, margin: float, tables: list[str]) -> 
     """Causal DQ comes within a margin of a bound."""
     pieces = []
     confidence = tidy.config.evaluation.confidence
-    for seen in all_beside(tidy, published_cells(tidy, tables)):
+    cells = all_beside(tidy, published_cells(tidy, tables))
+    measured = sum(seen.has(OURS, bound) for seen in cells)
+    for seen in cells:
         if not seen.has(OURS, bound):
             pieces.append(seen.absent(OURS, bound))
             continue
         own, best = seen.rows[OURS], seen.rows[bound]
         _, low, high = shortening(own, best, confidence)
-        outcome: Outcome = "for" if low > -margin else "against" if high < -margin else "open"
+        outcome = of_gain(low + margin, high + margin, 0.0, measured)
         detail = f"{delay_text(own)}, {delay_text(best)}"
         pieces.append(seen.piece(outcome, detail))
     return Judgement(pieces)
@@ -182,7 +201,7 @@ def robust(tidy: Tidy, *, table: str, margin: float) -> Judgement:
             _, low, high = shortening(one, two, tidy.config.evaluation.confidence)
             pieces.append(
                 seen.piece(
-                    of_equality(low, high, margin),
+                    of_equality(low, high, margin, 2 * len(cells)),
                     f"{one['add']:.1f}, and {two['add']:.1f} trained at δ = {trained[-1]:g}",
                     seeds_of_equality(low, high, margin, fewest_seeds(one, two)),
                 )
@@ -193,9 +212,11 @@ def robust(tidy: Tidy, *, table: str, margin: float) -> Judgement:
 def lead_grows(tidy: Tidy, *, table: str, smaller: float, larger: list[float]) -> Judgement:
     """Causal DQ's relative lead over the best rival is wider for larger shifts."""
     confidence = tidy.config.evaluation.confidence
+    cells = published_cells(tidy, [table], larger)
+    number = len(cells) * len(tidy.config.protocols)
     pieces = []
     for protocol in tidy.config.protocols:
-        for _, cell in published_cells(tidy, [table], larger).iterrows():
+        for _, cell in cells.iterrows():
             seen = beside(tidy, cell, protocol)
             start = beside(tidy, pd.Series({**cell, "delta": smaller}), protocol)
             first, last = _lead(start), _lead(seen)
@@ -205,8 +226,9 @@ def lead_grows(tidy: Tidy, *, table: str, smaller: float, larger: list[float]) -
             (before, error_before), (after, error_after) = first, last
             half = half_width(sum_of_errors([error_before, error_after]), confidence)
             widening = before - after
-            outcome = of_gain(widening - half, widening + half, 0.0)
-            if after - half_width(error_after, confidence) > 0:
+            outcome = of_gain(widening - half, widening + half, 0.0, number)
+            behind = half_width(error_after, confidence)
+            if widened(after - behind, after + behind, number)[0] > 0:
                 # Clearly behind: what grows is not a lead.
                 outcome = "against"
             pieces.append(
@@ -235,7 +257,11 @@ def undetected(
     deltas: list[float] | None = None,
     settings: list[str] | None = None,
 ) -> Judgement:
-    """No run detects the shift: the mean delay is the horizon, which undetected runs count as."""
+    """The shift is not detected: delays are no shorter than false alarms alone would make them.
+
+    A run without an alarm counts the horizon; where false alarms come every ARL0 steps, one within
+    the horizon is no detection.
+    """
     pieces = []
     for seen in all_beside(tidy, published_cells(tidy, [table], deltas, settings)):
         for method in methods:
@@ -244,11 +270,20 @@ def undetected(
             else:
                 row = seen.rows[method]
                 horizon = tidy.config.scenarios[row["scenario"]].horizon
-                outcome: Outcome = "against" if row["add"] < horizon else "for"
-                detail = f"{delay_text(row)}; horizon {horizon}"
+                due = _by_chance(row["arl0"], horizon)
+                clearly = row["add"] + SURELY * row["se"] < due * (1 - 1e-9)
+                outcome: Outcome = "against" if clearly else "for"
+                detail = f"{delay_text(row)}; {due:.0f} by false alarms alone, horizon {horizon}"
                 piece = seen.piece(outcome, detail)
             pieces.append(piece)
     return Judgement(pieces)
+
+
+def _by_chance(run_length: float, horizon: float) -> float:
+    """Mean delay without a shift, if false alarms come at a constant rate."""
+    if np.isinf(run_length):
+        return horizon
+    return float(run_length * -np.expm1(-horizon / run_length))
 
 
 def no_alarm(tidy: Tidy, *, table: str) -> Judgement:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
+from scipy.special import ndtri
 
 from causaldq.estimates import Error, half_width, sum_of_errors
 
@@ -87,22 +88,33 @@ def count(pieces: Iterable[Piece]) -> Count:
     return Count(found["for"], found["against"], found["open"], found["missing"])
 
 
-def of_gain(low: float, high: float, least: float) -> Outcome:
+def of_gain(low: float, high: float, least: float, cells: int = 1) -> Outcome:
     """A gain is claimed, and lies between low and high.
 
     It is there if it is surely above zero, and not there if it is surely below the least
-    one that would matter.
+    one that would matter: so surely that none of so many cells of a claim would be by chance.
     """
     if low > 0:
         return "for"
-    return "against" if high < least else "open"
+    return "against" if widened(low, high, cells)[1] < least else "open"
 
 
-def of_equality(low: float, high: float, margin: float) -> Outcome:
+def of_equality(low: float, high: float, margin: float, cells: int = 1) -> Outcome:
     """That two things differ by less than a margin is claimed; so much between low and high."""
     if -margin < low and high < margin:
         return "for"
+    low, high = widened(low, high, cells)
     return "against" if low > margin or high < -margin else "open"
+
+
+def widened(low: float, high: float, cells: int) -> tuple[float, float]:
+    """A 95% interval as wide as it must be for 95% of all of so many to cover (Bonferroni).
+
+    One cell that contradicts a claim decides against it, so chance must not be given 36 tries. By
+    normal quantiles; those of few seeds would be further out still.
+    """
+    middle, factor = (low + high) / 2, ndtri(1 - 0.025 / cells) / ndtri(0.975)
+    return middle + factor * (low - middle), middle + factor * (high - middle)
 
 
 def seeds_of_gain(low: float, high: float, least: float, seeds: float) -> Seeds:

@@ -49,9 +49,10 @@ def accurate(tidy: Tidy, *, p: int, tpr: float, fdr: float | None = None) -> Jud
 
 def better_is_faster(tidy: Tidy, *, settings: list[str], least: float) -> Judgement:
     """From the best graph to the worst, each gives a shorter delay than the next."""
+    number = len(tidy.config.protocols) * (len(settings) - 1)
     return Judgement(
         [
-            _across(tidy, better, worse, protocol, least)
+            _across(tidy, better, worse, protocol, least, number)
             for protocol in tidy.config.protocols
             for better, worse in pairwise(settings)
         ],
@@ -68,13 +69,15 @@ def good_enough(tidy: Tidy, *, tpr: float, least: float) -> Judgement:
     """
     pieces = []
     qualities, metrics = _graphs(tidy, QUALITY), _graphs(tidy, METRICS)
-    for setting in qualities.loc[qualities["mtpr"] > tpr, "setting"]:
-        for protocol in tidy.config.protocols:
-            pieces.append(_across(tidy, str(setting), PLAIN, protocol, least))
+    good = qualities.loc[qualities["mtpr"] > tpr, "setting"]
     others = metrics[~metrics["scenario"].isin(qualities["scenario"])]
-    scenarios = list(dict.fromkeys(others.loc[others["mtpr"] > tpr, "scenario"]))
+    cells = cells_of(tidy, dict.fromkeys(others.loc[others["mtpr"] > tpr, "scenario"]))
+    number = len(good) * len(tidy.config.protocols) + len(cells)
+    for setting in good:
+        for protocol in tidy.config.protocols:
+            pieces.append(_across(tidy, str(setting), PLAIN, protocol, least, number))
     confidence = tidy.config.evaluation.confidence
-    pieces += [compare(seen, OURS, PLAIN, least, confidence) for seen in cells_of(tidy, scenarios)]
+    pieces += [compare(seen, OURS, PLAIN, least, confidence, number) for seen in cells]
     absent = Piece(f"TPR above {tpr:g}", "missing", "no such graph in this profile")
     return Judgement(pieces or [absent])
 
@@ -82,9 +85,11 @@ def good_enough(tidy: Tidy, *, tpr: float, least: float) -> Judgement:
 def too_poor(tidy: Tidy, *, tpr: float, reference: str, least: float) -> Judgement:
     """With a TPR below this, the delay is longer than with the graph of reference."""
     poor = _graphs(tidy, QUALITY)
+    settings = poor.loc[poor["mtpr"] < tpr, "setting"]
+    number = len(settings) * len(tidy.config.protocols)
     pieces = [
-        _across(tidy, reference, str(setting), protocol, least)
-        for setting in poor.loc[poor["mtpr"] < tpr, "setting"]
+        _across(tidy, reference, str(setting), protocol, least, number)
+        for setting in settings
         for protocol in tidy.config.protocols
     ]
     absent = Piece(f"TPR below {tpr:g}", "missing", "no such graph in this profile")
@@ -99,7 +104,7 @@ def _graphs(tidy: Tidy, table: str) -> pd.DataFrame:
     return rows[(rows["table"] == table) & (rows["method"] == OURS)]
 
 
-def _across(tidy: Tidy, better: str, worse: str, protocol: str, least: float) -> Piece:
+def _across(tidy: Tidy, better: str, worse: str, protocol: str, least: float, cells: int) -> Piece:
     """Whether one setting of the quality table has a shorter delay than another."""
     first, second = (_quality(tidy, setting, protocol) for setting in (better, worse))
     cell = f"{better} against {worse}".replace("_", " ")
@@ -110,7 +115,8 @@ def _across(tidy: Tidy, better: str, worse: str, protocol: str, least: float) ->
     _, low, high = shortening(row, rest, tidy.config.evaluation.confidence)
     detail = f"{delay_text(row)}; {delay_text(rest)}"
     seeds = seeds_of_gain(low, high, least, fewest_seeds(row, rest))
-    return Piece(cell, of_gain(low, high, least), detail, protocol, first.table, seeds)
+    outcome = of_gain(low, high, least, cells)
+    return Piece(cell, outcome, detail, protocol, first.table, seeds)
 
 
 def _quality(tidy: Tidy, setting: str, protocol: str) -> Seen:

@@ -42,16 +42,18 @@ def bold_in_print(tidy: Tidy) -> Judgement:
 
 def bold_as_measured(tidy: Tidy, *, least: float) -> Judgement:
     """What is set in bold is also the shortest when measured, or within noise of it."""
+    rows = _bold(tidy)
+    number = len(rows) * len(tidy.config.protocols)
     return Judgement(
         [
-            _measured(tidy, row, protocol, least)
+            _measured(tidy, row, protocol, least, number)
             for protocol in tidy.config.protocols
-            for _, row in _bold(tidy).iterrows()
+            for _, row in rows.iterrows()
         ]
     )
 
 
-def _measured(tidy: Tidy, row: pd.Series, protocol: str, least: float) -> Piece:
+def _measured(tidy: Tidy, row: pd.Series, protocol: str, least: float, cells: int) -> Piece:
     seen = beside(tidy, row, protocol)
     if row["table"] == QUALITY:
         if not seen.has(str(row["method"])):
@@ -67,7 +69,7 @@ def _measured(tidy: Tidy, row: pd.Series, protocol: str, least: float) -> Piece:
     own, rest = seen.rows[OURS], other.rows[OURS]
     _, low, high = shortening(own, rest, tidy.config.evaluation.confidence)
     detail = f"{own['add']:.1f}, and {rest['add']:.1f} trained at δ = {trained:g}"
-    return seen.piece(of_gain(low, high, least), detail)
+    return seen.piece(of_gain(low, high, least, cells), detail)
 
 
 def _bold(tidy: Tidy) -> pd.DataFrame:

@@ -13,16 +13,16 @@ def shorter_on_graphs(tidy: Tidy, *, method: str, rival: str, least: float) -> J
         return Judgement([Piece("shifts that propagate", "missing", "not in this profile")])
     rows = tidy.propagation_compared
     rows = rows[(rows["method"] == method) & (rows["against"] == rival)]
-    return Judgement([_piece(row, least) for _, row in rows.iterrows()])
+    return Judgement([_piece(row, least, len(rows)) for _, row in rows.iterrows()])
 
 
-def _piece(row: pd.Series, least: float) -> Piece:
+def _piece(row: pd.Series, least: float, cells: int) -> Piece:
     causes = "one cause" if row["roots"] == 1 else f"{row['roots']} causes"
     cell = (
         f"p = {row['p']}, m = {row['m']}, {row['expected_degree']:g} edges per stream, {causes},"
         f" δ = {row['delta']:g}"
     )
-    outcome: Outcome = of_gain(1 - row["high"], 1 - row["low"], least)
+    outcome: Outcome = of_gain(1 - row["high"], 1 - row["low"], least, cells)
     detail = (
         f"{label(row['method'])} over {label(row['against'])}: ratio {row['ratio']:.2f}"
         f" ({row['low']:.2f} to {row['high']:.2f}), {row['n_graphs']} graphs"

@@ -43,10 +43,12 @@ def faster(
     An agent that learns nothing is at its final reward at once: no pace can be told then.
     """
     pieces = []
-    for where, protocol, own, plain in _pairs(tidy, tables, p):
+    pairs = _pairs(tidy, tables, p)
+    for where, protocol, own, plain in pairs:
         _, low, high = combined([(factor, plain), (-1, own)], EPOCHS, _confidence(tidy))
         bound = least * plain[EPOCHS]
-        outcome, seeds = of_gain(low, high, bound), seeds_of_gain(low, high, bound, _n(own, plain))
+        outcome = of_gain(low, high, bound, len(pairs))
+        seeds = seeds_of_gain(low, high, bound, _n(own, plain))
         pieces.append(_pace(where, outcome, seeds, own, plain, protocol))
     return Judgement([*pieces, *_missing(tidy, tables, p, pieces)], unit="trainings")
 
@@ -54,11 +56,13 @@ def faster(
 def as_fast(tidy: Tidy, *, tables: list[str], p: list[int], margin: float) -> Judgement:
     """Both agents take about the same number of epochs."""
     pieces = []
-    for where, protocol, own, plain in _pairs(tidy, tables, p):
+    pairs = _pairs(tidy, tables, p)
+    for where, protocol, own, plain in pairs:
         _, low, high = combined([(1, plain), (-1, own)], EPOCHS, _confidence(tidy))
         bound = margin * plain[EPOCHS]
         seeds = seeds_of_equality(low, high, bound, _n(own, plain))
-        pieces.append(_pace(where, of_equality(low, high, bound), seeds, own, plain, protocol))
+        outcome = of_equality(low, high, bound, len(pairs))
+        pieces.append(_pace(where, outcome, seeds, own, plain, protocol))
     return Judgement([*pieces, *_missing(tidy, tables, p, pieces)], unit="trainings")
 
 
@@ -86,6 +90,7 @@ def _learned(*rows: pd.Series) -> bool:
 def lead_in_epochs_grows(tidy: Tidy, *, tables: list[str], p: list[int]) -> Judgement:
     """The epochs that Causal DQ saves grow from each p to the next."""
     by_size = {size: _pairs(tidy, tables, [size]) for size in p}
+    number = sum(len(by_size[larger]) for larger in p[1:])
     pieces = []
     for smaller, larger in pairwise(p):
         where = f"p = {smaller} to {larger}"
@@ -96,7 +101,7 @@ def lead_in_epochs_grows(tidy: Tidy, *, tables: list[str], p: list[int]) -> Judg
             _, _, own_before, plain_before = before[0]
             terms = [(1, plain), (-1, own), (-1, plain_before), (1, own_before)]
             growth, low, high = combined(terms, EPOCHS, _confidence(tidy))
-            outcome = of_gain(low, high, 0.0)
+            outcome = of_gain(low, high, 0.0, number)
             detail = f"saved epochs change by {growth:+.1f} ({low:+.1f} to {high:+.1f})"
             seeds = seeds_of_gain(low, high, 0.0, _n(*(row for _, row in terms)))
             if not _learned(*(row for _, row in terms)):
@@ -110,10 +115,12 @@ def lead_in_epochs_grows(tidy: Tidy, *, tables: list[str], p: list[int]) -> Judg
 def higher_reward(tidy: Tidy, *, tables: list[str], p: list[int] | None = None) -> Judgement:
     """Causal DQ ends with the higher reward, counted alike for both agents."""
     pieces = []
-    for where, protocol, own, plain in _pairs(tidy, tables, p):
+    pairs = _pairs(tidy, tables, p)
+    for where, protocol, own, plain in pairs:
         _, low, high = combined([(1, own), (-1, plain)], REWARD, _confidence(tidy))
         least = LEAST_GAIN * abs(plain[REWARD])
-        outcome, seeds = of_gain(low, high, least), seeds_of_gain(low, high, least, _n(own, plain))
+        outcome = of_gain(low, high, least, len(pairs))
+        seeds = seeds_of_gain(low, high, least, _n(own, plain))
         detail = f"{own[REWARD]:.0f} against {plain[REWARD]:.0f}"
         pieces.append(Piece(where, outcome, detail, protocol, "training", seeds))
     return Judgement([*pieces, *_missing(tidy, tables, p, pieces)], unit="trainings")
@@ -145,11 +152,12 @@ def steadier(tidy: Tidy, *, tables: list[str], p: list[int]) -> Judgement:
 def part_helps(tidy: Tidy, *, part: str, tables: list[str], least: float) -> Judgement:
     """One causal part alone does better than none: in reward, and in delay where that was run."""
     pieces = []
-    for where, protocol, alone, plain in _pairs(tidy, tables, None, part):
+    pairs = _pairs(tidy, tables, None, part)
+    for where, protocol, alone, plain in pairs:
         gain, low, high = combined([(1, alone), (-1, plain)], REWARD, _confidence(tidy))
         bound = LEAST_GAIN * abs(plain[REWARD])
         seeds = seeds_of_gain(low, high, bound, _n(alone, plain))
-        outcome = of_gain(low, high, bound)
+        outcome = of_gain(low, high, bound, len(pairs))
         detail = f"reward {alone[REWARD]:.0f} against {plain[REWARD]:.0f} without any ({gain:+.0f})"
         if pd.notna(alone["share_of_gain"]):
             detail += f", {100 * alone['share_of_gain']:.0f}% of what all parts bring together"
