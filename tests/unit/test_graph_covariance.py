@@ -185,3 +185,12 @@ def test_a_monitor_of_a_graph_is_kept_whole(tmp_path: Any) -> None:
     for row in fresh[10:]:
         values = dict(zip(monitor.names, row, strict=True))
         assert again.update(values).statistic == monitor.update(values).statistic
+
+
+def test_a_fit_to_many_streams_tells_a_chain_by_a_graph() -> None:
+    rows = chain().draw((200,), RNG(8))
+    monitor = Monitor.fit(rows, 5, arl0=10, paths=5, progress=False)
+    found = monitor.method.problem.covariance
+    assert isinstance(found, GraphCovariance)
+    near = found.rows_of(np.arange(100))[np.arange(99), np.arange(1, 100)]
+    assert abs(near.mean() - 0.5) < 0.05

@@ -136,7 +136,7 @@ class GraphCovariance(Structured):
 
     def blocks(self, streams: Ints) -> Floats:
         if len(self) <= DENSE_MOST:
-            return self.dense[streams[:, :, None], streams[:, None, :]]
+            return np.asarray(self.dense[streams[:, :, None], streams[:, None, :]], np.float64)
         found = np.empty((*streams.shape, streams.shape[1]))
         for block, read in zip(found, streams, strict=True):
             near = self.root[read]
