@@ -223,8 +223,7 @@ def toolkit():
         from epyt.src.epanetapi import epanetapi
     except ModuleNotFoundError as error:
         raise ConfigError(
-            f"water networks need {error.name}, which is not installed:"
-            " pip install '.[water]'"
+            f"water networks need {error.name}, which is not installed: pip install '.[water]'"
         ) from None
     return epanetapi()
 

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from causaldq.live.settings import WatchSettings
     from causaldq.methods.base import Method, Problem, State, Truth
     from causaldq.methods.registry import method_names
+    from causaldq.models.graph_covariance import GraphCovariance
     from causaldq.models.streams import StreamModel
     from causaldq.monitor import Monitor
     from causaldq.reading import NamedCause, Reading
@@ -45,6 +46,7 @@ _HOMES = {
     "FactorCovariance": "causaldq.covariance",
     "Fleet": "causaldq.fleet",
     "FleetReading": "causaldq.fleet",
+    "GraphCovariance": "causaldq.models.graph_covariance",
     "Limit": "causaldq.limits",
     "Method": "causaldq.methods.base",
     "Monitor": "causaldq.monitor",
@@ -72,7 +74,7 @@ __all__ = [  # noqa: RUF022 - in the order of use
     "Monitor", "Reading", "NamedCause", "SensorRules", "Session", "WatchSettings", "simulate",
     "Shift", "StreamModel", "calibrate", "Limit", "evaluate", "check_method", "methods",
     "method_names", "Method", "Problem", "State", "Truth", "FactorCovariance", "BlockCovariance",
-    "Fleet", "FleetReading", "example_plant", "CausalDQError",
+    "GraphCovariance", "Fleet", "FleetReading", "example_plant", "CausalDQError",
 ]  # fmt: skip
 
 

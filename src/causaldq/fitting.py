@@ -7,7 +7,13 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from causaldq.covariance import DENSE_MOST, FactorCovariance, groups_of, refuse_dense
+from causaldq.covariance import (
+    DENSE_MOST,
+    FactorCovariance,
+    Structured,
+    groups_of,
+    refuse_dense,
+)
 from causaldq.errors import ConfigError
 from causaldq.limits import Limit, cross_fitted_limit
 from causaldq.memory_limits import bounding_limit, reached_on_rows, refitted_limit
@@ -16,6 +22,7 @@ from causaldq.methods.registry import named_method
 from causaldq.methods.resolve import MethodLike, name_of, resolved
 from causaldq.models.diagnoses import diagnose
 from causaldq.models.factors import chosen_factors, fit_factors, fit_groups
+from causaldq.models.graphs import chosen_parents, chosen_structure, fit_graph
 from causaldq.models.in_control import (
     WORDS,
     InControl,
@@ -28,7 +35,7 @@ from causaldq.models.rows import Covariance, Scale, estimate_covariance, fit_sca
 from causaldq.types import Bools, Floats, Ints
 
 LimitChoice = Literal["auto", "bound", "simulated", "cross_fitted"]
-CovarianceChoice = Literal["auto", "dense", "factor", "block"]
+CovarianceChoice = Literal["auto", "dense", "factor", "graph", "block"]
 
 FOLDS = 5
 BOUND_SHARE = 0.5
@@ -96,14 +103,17 @@ def fitted(
             )
         )
         found = reached_on_rows(make, value, rows, names, sensors, graphs, folds=FOLDS, **common)
+    matrix = normal.covariance.matrix
     facts: dict[str, Any] = {
         "rows": len(rows),
-        "covariance": normal.covariance.estimator,
+        "covariance": (
+            matrix.kind if isinstance(matrix, Structured) else normal.covariance.estimator
+        ),
         "shrinkage": normal.covariance.shrinkage,
         "memory": normal.block,
     }
-    if isinstance(normal.covariance.matrix, FactorCovariance):
-        facts["factors"] = normal.covariance.matrix.factors
+    if isinstance(matrix, FactorCovariance):
+        facts["factors"] = matrix.factors
     if uses_memory:
         facts |= {"model": f"{WORDS[named]} ({reason})", "limit": LIMITS[way]}
     facts["why"] = _why(rows, names, normal, short=falls_short(found), uses_memory=uses_memory)
@@ -123,18 +133,20 @@ def _estimator(
         known = ", ".join(get_args(CovarianceChoice))
         raise ConfigError(f"there is no covariance {choice!r}; give {known}")
     p = rows.shape[1]
-    if choice == "auto":
-        choice = "factor" if p > DENSE_MOST else "dense"
-    if choice == "dense":
+    if choice == "dense" or (choice == "auto" and p <= DENSE_MOST):
         refuse_dense(p)
         return estimate_covariance
     if uses_memory:
         raise ConfigError(
             f"a method with a model of the rows' memory takes covariance='dense', up to"
-            f" {DENSE_MOST:,} streams; bayes_posterior takes {choice!r}"
+            f" {DENSE_MOST:,} streams; bayes_posterior takes more"
         )
-    if choice == "factor":
+    if choice != "block":
         scaled = fit_scale(rows, names).apply(rows)
+        if choice == "auto":
+            return chosen_structure(scaled)
+        if choice == "graph":
+            return partial(fit_graph, parents=chosen_parents(scaled))
         return partial(fit_factors, factors=chosen_factors(scaled))
     if edges is None:
         raise ConfigError("covariance='block' needs a graph: streams that it links go together")

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from pydantic import ValidationError
 
 from causaldq.calibration import RunLength
-from causaldq.covariance import KINDS, CovarianceLike, Structured
+from causaldq.covariance import CovarianceLike, Structured
 from causaldq.errors import CausalDQError, ConfigError, DataError, FallsShort
 from causaldq.fitting import CovarianceChoice, LimitChoice, fitted
 from causaldq.limits import Limit
@@ -19,6 +19,7 @@ from causaldq.memory_limits import reached_on_recordings
 from causaldq.methods.base import Problem
 from causaldq.methods.registry import saved_method
 from causaldq.methods.resolve import MethodLike, name_of, resolved
+from causaldq.models.graph_covariance import STRUCTURES
 from causaldq.models.in_control import ModelChoice
 from causaldq.models.rows import fit_scale
 from causaldq.normal import choices, edges_of, graphs_for, table, wants_graph
@@ -109,10 +110,9 @@ class Monitor(Online):
         model : {"auto", "independent", "state_space"}
             Of normal rows, for methods that use one with memory: rows independent of each other,
             a state-space model, or the one that later rows speak for.
-        covariance : {"auto", "dense", "factor", "block"}
-            A matrix; that of few common factors, as many as make later rows likeliest, which takes
-            ten thousand streams; or a matrix for each part that `graph` does not link with others.
-            By default factors above 2,000 streams, and a matrix below.
+        covariance : {"auto", "dense", "factor", "graph", "block"}
+            A matrix, the default up to 2,000 streams; few common factors or a sparse graph, above
+            by default what makes later rows likelier; or a matrix for each part of `graph`.
         limit : {"auto", "bound", "simulated", "cross_fitted"}
             How the alarm limit is set with a state-space model: by the bound log `arl0`, which
             needs no calibration, or by simulation of fit and run together, which takes longer and
@@ -390,5 +390,5 @@ def _kept(covariance: CovarianceLike) -> Arrays:
 
 def _covariance(facts: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> CovarianceLike:
     if "structure" in facts:
-        return KINDS[facts["structure"]](**part(arrays, "covariance"))
+        return STRUCTURES[facts["structure"]](**part(arrays, "covariance"))
     return arrays["covariance"]
