@@ -1,7 +1,5 @@
 """Tables as Markdown: on the terminal, in the README and on pages."""
 
-import re
-from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -21,14 +19,12 @@ from causaldq.pipeline.propagation.summary import (
     NO_GRAPH,
 )
 from causaldq.pipeline.report.claims import (
-    PROTOCOLS,
     claims_markdown,
     claims_summary,
     verdict_words,
 )
 from causaldq.pipeline.report.codes import card, delay_code, run_length_code
 from causaldq.pipeline.report.headline import first_case
-from causaldq.pipeline.report.judges.evidence import FAILS, HOLDS, SOME_READINGS, Count
 from causaldq.pipeline.report.labels import label
 from causaldq.pipeline.report.tables import THE_PAPERS
 
@@ -170,33 +166,6 @@ def filled(page: str, name: str, text: Callable[[], str]) -> str:
     return f"{before}{start}{text()}\n{end}{after}"
 
 
-def by_todays_rule(claims: pd.DataFrame, cells: pd.DataFrame) -> pd.DataFrame:
-    """Claims with the verdicts of docs/decisions.md, for results written before it had them.
-
-    The one place that knows the words of before; it goes when results/paper is made anew.
-    """
-    found = claims.copy()
-    outcomes = cells.fillna({"protocol": ""}).groupby("id")
-    for row, claim in claims.iterrows():
-        if claim["part"] == "theory":
-            readings = re.findall(r"(as [a-z ]+): ([a-z ]+)", claim["evidence"].lower())
-            if own := {verdict == HOLDS for _, verdict in readings}:
-                found.loc[row, "verdict"] = (
-                    SOME_READINGS if len(own) > 1 else (FAILS, HOLDS)[max(own)]
-                )
-            continue
-        pieces = outcomes.get_group(claim["id"])
-        for end, part in {
-            "": pieces,
-            **{f"_{name}": pieces[pieces["protocol"] == name] for name in PROTOCOLS},
-        }.items():
-            if len(part):
-                counted = Counter(part["outcome"])
-                count = Count(*(counted[o] for o in ("for", "against", "open", "missing")))
-                found.loc[row, f"verdict{end}"] = count.verdict
-    return found
-
-
 FINDINGS = {
     "shortest_of_five": "p50",
     "shortest_everywhere": None,
@@ -248,10 +217,10 @@ def readme_tables(page: str, results: Path, scenario: str) -> str:
     """
 
     def read(name: str, *needed: str) -> pd.DataFrame:
-        return read_csv(results / f"{name}.csv", *needed).replace("best of the field", BEST)
+        return read_csv(results / f"{name}.csv", *needed)
 
     def claims() -> str:
-        found = by_todays_rule(read("claims", "headline"), read("claim_cells", "outcome"))
+        found = read("claims", "headline")
         shown = claims_markdown(found[found["headline"] == 1])
         return f"{claims_summary(found)[0]}\n\n{shown}"
 
@@ -264,7 +233,7 @@ def readme_tables(page: str, results: Path, scenario: str) -> str:
         return headline(table[table["scenario"] == scenario])
 
     def findings() -> str:
-        found = by_todays_rule(read("claims", "headline"), read("claim_cells", "outcome"))
+        found = read("claims", "headline")
         return findings_table(found, read("add", "scenario"))
 
     texts: dict[str, Callable[[], str]] = {
