@@ -1,4 +1,4 @@
-"""Readings that were asked for and did not come, for methods that unread streams make suspicious.
+"""Readings that did not come, or were set aside, for methods that unread streams make suspicious.
 
 TSSRP and TRAS read the streams that they suspect most, and alarm on the sum of these suspicions.
 In normal operation a reading lowers a suspicion, on average by half the square of the shift looked

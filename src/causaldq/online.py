@@ -132,7 +132,7 @@ class Online:
         read, aside = arrived[~spikes], arrived[spikes]
         self._seen = self._seen.after(missing, arrived, off, spikes)
         self.step += 1
-        fault = self._observe(read, scaled[~spikes], missing)
+        fault = self._observe(read, scaled[~spikes], np.concatenate([missing, aside]))
         if fault:
             self._begin()
         else:
@@ -158,14 +158,14 @@ class Online:
             fault=fault,
         )
 
-    def _observe(self, read: Ints, scaled: Floats, missing: Ints) -> str:
+    def _observe(self, read: Ints, scaled: Floats, lost: Ints) -> str:
         """Take in what was read, and what was not; why that is impossible, if it is."""
         try:
             self._state = self.method.observe(
                 self._state, read[None, :], scaled[None, :], self._rng
             )
-            if len(missing):
-                self._state = without_suspicion(self.method, self._state, missing)
+            if len(lost):
+                self._state = without_suspicion(self.method, self._state, lost)
             dead = self._seen.dead(self._layout)
             if len(dead):
                 self._state = self.method.without(self._state, dead)
