@@ -100,7 +100,7 @@ def test_without_the_extra_one_line_says_how_to_get_it(monkeypatch: pytest.Monke
     for name in [name for name in sys.modules if name.split(".")[0] == "epyt"]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "epyt", None)
-    with pytest.raises(ConfigError, match=r"need epyt.*pip install 'causaldq\[water\]'"):
+    with pytest.raises(ConfigError, match=r"need epyt.*pip install '\.\[water\]'"):
         toolkit()
 
 
