@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from clones import call, commit, differences, environment, make_clone, records, snakemake
+from clones import call, commit, differences, environment, make_clone, records, snakemake, start
 
 pytestmark = pytest.mark.workflow
 KILLS = int(os.environ.get("CAUSALDQ_KILLS", "2"))
@@ -57,10 +57,7 @@ def moments(folder: Path) -> int:
 def killed(folder: Path, command: list[str], at: int) -> bool:
     """Start a run and kill all of it at some moment that is new; whether it was still at work."""
     at = max(at, moments(folder) + 1)
-    run = subprocess.Popen(
-        command, cwd=folder, env=environment(), start_new_session=True,
-        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-    )  # fmt: skip
+    run = start(folder, *command)
     while run.poll() is None and moments(folder) < at:
         time.sleep(0.01)
     at_work = run.poll() is None

@@ -2,11 +2,10 @@
 
 import os
 import signal
-import subprocess
 from pathlib import Path
 
 import pytest
-from clones import differences, environment, jobs, make_clone, snakemake, wait_until
+from clones import differences, jobs, make_clone, snakemake, start, wait_until
 
 pytestmark = pytest.mark.workflow
 WITHOUT_PAGES = ("--omit-from", "notebook", "--config", "profile=ci")
@@ -24,14 +23,7 @@ def test_a_killed_run_goes_on_to_the_same_bytes(
     finished: Path, tmp_path: Path, how: signal.Signals
 ) -> None:
     folder = make_clone(tmp_path / "clone")
-    run = subprocess.Popen(
-        ["snakemake", "-j2", *WITHOUT_PAGES],
-        cwd=folder,
-        env=environment(),
-        start_new_session=True,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
+    run = start(folder, "snakemake", "-j2", *WITHOUT_PAGES)
     checkpoints = folder / "artifacts/ci/checkpoints"
     wait_until(lambda: any(checkpoints.glob("*.partial.safetensors")), run)
     os.killpg(run.pid, how)

@@ -91,6 +91,18 @@ def call(folder: Path, *command: str, check: bool = True) -> subprocess.Complete
     return done
 
 
+def start(folder: Path, *command: str) -> subprocess.Popen[bytes]:
+    """Start a command in a clone, as the head of a group of processes that a signal can reach."""
+    return subprocess.Popen(
+        command,
+        cwd=folder,
+        env=environment(),
+        start_new_session=True,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+
+
 def snakemake(
     folder: Path, *arguments: str, check: bool = True
 ) -> subprocess.CompletedProcess[str]:

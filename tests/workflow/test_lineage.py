@@ -29,11 +29,11 @@ from clones import (
     differences,
     edit_record,
     edit_records,
-    environment,
     jobs,
     make_clone,
     records,
     snakemake,
+    start,
     wait_until,
 )
 from moto.server import ThreadedMotoServer
@@ -51,6 +51,8 @@ GATHER += ["metrics"]
 SHOW = ["tables", "figures", "pictures", "document", "notebook", "front_page", "report"]
 SHOW += ["cards"]
 STAGES = ["data", "graphs", "networks", "delays", "report"]
+OWN = ("dvc.yaml", "data/raw.dvc")
+"""What DVC has of this profile; without it DVC speaks of every profile with a lock in the clone."""
 
 
 def causaldq(folder: Path, *arguments: str, check: bool = True) -> subprocess.CompletedProcess[str]:
@@ -125,7 +127,7 @@ def origin(small: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = copy(small, tmp_path_factory.mktemp("origin") / "clone")
     call(folder, "make", "publish", "--assume-old=environment", f"BIN={BIN}", "CONFIG=ci")
     commit(folder, "results", "results/ci")
-    call(folder, "dvc", "push")
+    call(folder, "dvc", "push", *OWN)
     return folder
 
 
@@ -136,7 +138,7 @@ def restored(origin: Path, tmp_path: Path) -> Path:
     call(tmp_path, "git", "clone", "-q", str(origin), str(folder))
     remote = str(origin / ".dvc-storage")
     call(folder, "dvc", "remote", "modify", "--local", "storage", "url", remote)
-    call(folder, "dvc", "pull")
+    call(folder, "dvc", "pull", *OWN)
     return folder
 
 
@@ -288,7 +290,7 @@ def test_the_auditors_walk_by_commands(origin: Path, tmp_path: Path) -> None:
 def test_dvc_says_what_moved_between_two_commits(origin: Path, tmp_path: Path) -> None:
     """After a run that Snakemake did, DVC is up to date, adds nothing, and compares commits."""
     folder = copy(origin, tmp_path / "clone")
-    assert "up to date" in call(folder, "dvc", "status").stdout
+    assert "up to date" in call(folder, "dvc", "status", *OWN).stdout
     before = {p: p.read_bytes() for p in (folder / "results/ci").rglob("*") if p.is_file()}
     assert "Running stage" not in call(folder, "dvc", "repro").stdout
     assert {p: p.read_bytes() for p in (folder / "results/ci").rglob("*") if p.is_file()} == before
@@ -344,7 +346,7 @@ def test_dvc_repro_does_what_snakemake_does(origin: Path, tmp_path: Path) -> Non
     different = differences(by_dvc, by_snakemake)
     assert [name for name in different if not name.startswith(shown)] == []
     verify(by_dvc)
-    assert "up to date" in call(by_dvc, "dvc", "status").stdout
+    assert "up to date" in call(by_dvc, "dvc", "status", *OWN).stdout
 
 
 @pytest.mark.parametrize("line", ["seed: 3", "discovery: {level: 0.01}", "statistic: {decay: 0.1}"])
@@ -353,7 +355,7 @@ def test_dvc_notices_every_setting(origin: Path, line: str) -> None:
     before = settings.read_text()
     try:
         settings.write_text(f"{before}\n{line}\n")
-        assert set(json.loads(call(origin, "dvc", "status", "--json").stdout)) == {*STAGES}
+        assert set(json.loads(call(origin, "dvc", "status", "--json", *OWN).stdout)) == {*STAGES}
     finally:
         settings.write_text(before)
 
@@ -363,14 +365,7 @@ def test_a_killed_repro_is_completed_by_the_next(
 ) -> None:
     folder = copy(origin, tmp_path / "clone")
     add_setting(folder, "seed: 3")
-    run = subprocess.Popen(
-        ["dvc", "repro"],
-        cwd=folder,
-        env=environment(),
-        start_new_session=True,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
+    run = start(folder, "dvc", "repro")
     checkpoints = folder / "artifacts/ci/checkpoints"
     wait_until(lambda: any(checkpoints.glob("*.partial.safetensors")), run)
     os.killpg(run.pid, signal.SIGSTOP)
@@ -444,11 +439,11 @@ def test_everything_comes_back_from_a_remote(
     folder = copy(origin, tmp_path / "clone")
     call(folder, "dvc", "remote", "add", "--local", "elsewhere", address)
     call(folder, "dvc", "remote", "modify", "--local", "elsewhere", option, value)
-    call(folder, "dvc", "push", "--remote", "elsewhere")
+    call(folder, "dvc", "push", "--remote", "elsewhere", *OWN)
     for place in (".dvc/cache", ".dvc-storage", ".snakemake", "artifacts"):
         shutil.rmtree(folder / place)
     assert "ci: not here: " in causaldq(folder, "verify", "results/ci").stdout
-    call(folder, "dvc", "pull", "--remote", "elsewhere")
+    call(folder, "dvc", "pull", "--remote", "elsewhere", *OWN)
     assert "not here" not in causaldq(folder, "verify", "results/ci").stdout
     assert differences(folder, small) == []
 

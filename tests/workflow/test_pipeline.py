@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from clones import BIN, ROOT, call, environment, jobs, snakemake, wait_until
+from clones import BIN, ROOT, call, environment, jobs, snakemake, start, wait_until
 
 pytestmark = pytest.mark.workflow
 
@@ -93,14 +93,7 @@ def test_a_second_run_in_the_same_folder_is_refused(copy_of_finished: Path) -> N
     again = (*CI, "--forcerun", "train", "--", "delays")
     log = copy_of_finished / "logs/ci/train"
     shutil.rmtree(log)
-    first = subprocess.Popen(
-        ["snakemake", "-j1", *again],
-        cwd=copy_of_finished,
-        env=environment(),
-        start_new_session=True,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
+    first = start(copy_of_finished, "snakemake", "-j1", *again)
     try:
         wait_until(log.exists, first)
         # Held where it is, so that it cannot end before the second has begun.
