@@ -253,7 +253,7 @@ def test_broken_yaml_is_one_line(tmp_path: Path) -> None:
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("profile", ["quick", "paper", "ci"])
+@pytest.mark.parametrize("profile", ["quick", "paper", "longer", "ci"])
 def test_shipped_profiles_are_valid(profile: str) -> None:
     assert load_config(CONFIG, {"profile": profile}).profile == profile
 
