@@ -1,4 +1,4 @@
-"""What a clone does not have: files that git does not keep, of which the records know the hashes."""
+"""What a clone does not have: files that git does not keep, known by the hashes in the records."""
 
 from collections import Counter
 from collections.abc import Iterable
