@@ -50,7 +50,7 @@ reproduce: environment latex  ## run the pipeline; CONFIG=paper for the whole pa
 
 publish: environment  ## enter a finished run of CONFIG into DVC's cache and its dvc.lock
 	@at=; grep -qx 'profile: $(CONFIG)' params.yaml || at=$(CONFIG)/; \
-	if [ -n "$$at" ]; then mkdir -p $$at; ln -sfn ../dvc.yaml $${at}dvc.yaml; \
+	if [ -n "$$at" ]; then mkdir -p $$at; rm -f $${at}dvc.yaml; cp dvc.yaml $${at}dvc.yaml; \
 	  printf 'profile: %s\nwdir: ..\n' $(CONFIG) > $${at}params.yaml; fi; \
 	mkdir -p data/raw artifacts/$(CONFIG)/{fetched,policies,propagation,crossed}; \
 	$(BIN)/dvc commit --force --quiet $${at}dvc.yaml && $(BIN)/dvc add --quiet data/raw; \
