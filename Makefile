@@ -54,7 +54,7 @@ publish: environment  ## enter a finished run of CONFIG into DVC's cache and its
 	  printf 'profile: %s\nwdir: ..\n' $(CONFIG) > $${at}params.yaml; fi; \
 	mkdir -p data/raw artifacts/$(CONFIG)/{fetched,policies,propagation,crossed}; \
 	$(BIN)/dvc commit --force --quiet $${at}dvc.yaml && $(BIN)/dvc add --quiet data/raw; \
-	echo "Now: git add --force results/$(CONFIG) data/raw.dvc $${at:-dvc.lock} && git commit && dvc push $${at}dvc.yaml data/raw.dvc"
+	echo "Now: git add $(if $(filter paper,$(CONFIG)),,--force )results/$(CONFIG) data/raw.dvc $${at:-dvc.lock} && git commit && dvc push $${at}dvc.yaml data/raw.dvc"
 
 lint: environment
 	$(BIN)/ruff check .
