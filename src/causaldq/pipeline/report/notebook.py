@@ -40,6 +40,7 @@ th, td { padding: .25rem .6rem; text-align: left; vertical-align: top; }
 thead { border-bottom: 1px solid #888; } td[style*="right"] { white-space: nowrap; }
 tbody tr:nth-child(even) { background: #f5f5f5; }
 .jp-RenderedHTML th, .jp-RenderedHTML td { text-align: right; }
+td[id^="T_"] a { color: inherit; } span[style*="#7f7f7f"] { color: #636363 !important; }
 </style>
 <script>if (window.self !== window.top) addEventListener('DOMContentLoaded', () => {
  for (const picture of document.querySelectorAll('img:not([src^="data:"])'))
@@ -121,6 +122,8 @@ def run_notebook(notebook: Path, results: Path, provenance: Path, output: Path) 
     refer_to_figures(made, results / "figures", output.parent)
     link_numbers(made)
     page, _ = PageExporter().from_notebook_node(made, {"metadata": {"name": notebook.stem}})
+    # What rich prints may be wider than the page: keys scroll it, too.
+    page = page.replace('<pre style="white-space:pre;', '<pre tabindex="0" style="white-space:pre;')
     start, _, end = page.rpartition("</body>")
     told = FOOTER.format(provenance=short_hash(provenance), results=results)
     write_text(output, f"{start}{told}</body>{end}")
