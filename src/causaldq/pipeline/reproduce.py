@@ -18,6 +18,7 @@ from types import FrameType
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
+from causaldq.pipeline.jobs.faults import OUTPUTS
 from causaldq.pipeline.lineage.record_files import read_entries
 from causaldq.pipeline.lineage.records import folder_of
 from causaldq.pipeline.lineage.usage import usage_by_rule
@@ -222,7 +223,10 @@ def run_profile(root: Path, profile: str, *, verbose: bool) -> int:
     """Run a profile and show how far it is; the exit status."""
     cores = os.cpu_count() or 1
     command = [sys.executable, "-m", "snakemake", "--cores", str(cores)]
-    command += ["--config", f"profile={profile}"]
+    plan = Plan(load_config(root / "config", {"profile": profile}))
+    # One long job behind a few networks: what it needs comes first, or all wait for it in the end.
+    first = [OUTPUTS["output"].format(profile=profile, scenario=s) for s in plan.with_fault_table()]
+    command += ["--config", f"profile={profile}", *(["--prioritize", *first] if first else [])]
     if verbose:
         return subprocess.call(command)
     log = Path("logs") / profile / "snakemake.log"
@@ -236,7 +240,6 @@ def run_profile(root: Path, profile: str, *, verbose: bool) -> int:
         if now.is_planned and not announced:
             announced = True
             # Only now: where there is nothing to be done, nobody has to wait for it.
-            plan = Plan(load_config(root / "config", {"profile": profile}))
             names = [*plan.runs, *plan.networks, *plan.limits, *plan.studies(), *plan.graphs()]
             now.seconds = known_seconds(root, profile, names)
             say(
