@@ -50,11 +50,11 @@ reproduce: environment latex  ## run the pipeline; CONFIG=paper for the whole pa
 
 publish: environment  ## enter a finished run of CONFIG into DVC's cache and its dvc.lock
 	@at=; grep -qx 'profile: $(CONFIG)' params.yaml || at=$(CONFIG)/; \
-	if [ -n "$$at" ]; then mkdir -p $$at; ln -sfn ../dvc.yaml $${at}dvc.yaml; \
+	if [ -n "$$at" ]; then mkdir -p $$at; rm -f $${at}dvc.yaml; cp dvc.yaml $${at}dvc.yaml; \
 	  printf 'profile: %s\nwdir: ..\n' $(CONFIG) > $${at}params.yaml; fi; \
 	mkdir -p data/raw artifacts/$(CONFIG)/{fetched,policies,propagation,crossed}; \
 	$(BIN)/dvc commit --force --quiet $${at}dvc.yaml && $(BIN)/dvc add --quiet data/raw; \
-	echo "Now: git add --force results/$(CONFIG) data/raw.dvc $${at:-dvc.lock} && git commit && dvc push $${at}dvc.yaml data/raw.dvc"
+	echo "Now: git add $(if $(filter paper,$(CONFIG)),,--force )results/$(CONFIG) data/raw.dvc $${at:-dvc.lock} && git commit && dvc push $${at}dvc.yaml data/raw.dvc"
 
 lint: environment
 	$(BIN)/ruff check .

@@ -13,38 +13,19 @@ import time
 from pathlib import Path
 
 import pytest
-import yaml
-from clones import call, commit, differences, environment, make_clone, records, snakemake, start
+from clones import call, differences, environment, records, small_clone, snakemake, start
 
 pytestmark = pytest.mark.workflow
 KILLS = int(os.environ.get("CAUSALDQ_KILLS", "2"))
 DELAYS = ("-j2", "--config", "profile=ci", "--", "delays")
 """All that numbers come from; pages would take longest, and hold no number of their own."""
-
-
-def small_clone(folder: Path) -> Path:
-    """A clone whose test profile is one scenario with two methods, one of them trained."""
-    make_clone(folder)
-    place = folder / "config/ci.yaml"
-    settings = yaml.safe_load(place.read_text())
-    settings["methods"] = ["causal_dq", "greedy"]
-    settings["sources"] = {"sim_p10": settings["sources"]["sim_p10"]}
-    settings["scenarios"] = {"p10": settings["scenarios"]["p10"]}
-    settings["scenarios"]["p10"]["training_study"] = None
-    settings["report"]["showcase"] = None
-    for study in ("theory", "cross", "propagation", "faults", "flare_scale"):
-        settings[study] = None
-    place.write_text(yaml.safe_dump(settings, sort_keys=False))
-    params = folder / "params.yaml"
-    params.write_text(params.read_text().replace("profile: quick", "profile: ci"))
-    commit(folder, "a part of the test profile")
-    return folder
+IDLE = ("propagation", "faults")
 
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run that nothing has disturbed."""
-    folder = small_clone(tmp_path_factory.mktemp("whole") / "clone")
+    folder = small_clone(tmp_path_factory.mktemp("whole") / "clone", *IDLE)
     snakemake(folder, *DELAYS)
     return folder
 
@@ -75,7 +56,7 @@ def killed(folder: Path, command: list[str], at: int) -> bool:
 def test_kills_at_random_moments_change_no_byte(
     command: list[str], kills: int, whole: Path, tmp_path: Path
 ) -> None:
-    folder = small_clone(tmp_path / "clone")
+    folder = small_clone(tmp_path / "clone", *IDLE)
     rng = random.Random(f"kills of {command[0]}")
     when = sorted(rng.sample(range(1, moments(whole) - 2), kills))
     hits = sum(killed(folder, command, at) for at in when)

@@ -667,6 +667,15 @@ def test_every_claim_can_be_judged_without_any_measurement(plant: Plant) -> None
     assert table["evidence"].str.endswith(".").all()
 
 
+def test_a_claim_of_which_a_profile_measures_nothing_says_so(
+    plant: Plant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(JUDGES, "idle", lambda _: Judgement([]))
+    table, _ = judge([BY_ID["pace_large"] | {"judge": "idle", "with": {}}], plant())
+    assert table["verdict"].item() == "inconclusive"
+    assert table["evidence"].item().startswith("This profile measures nothing")
+
+
 @pytest.mark.parametrize(
     ("changed", "message"),
     [

@@ -253,7 +253,7 @@ def test_broken_yaml_is_one_line(tmp_path: Path) -> None:
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("profile", ["quick", "paper", "ci"])
+@pytest.mark.parametrize("profile", ["quick", "paper", "longer", "ci"])
 def test_shipped_profiles_are_valid(profile: str) -> None:
     assert load_config(CONFIG, {"profile": profile}).profile == profile
 
@@ -313,3 +313,12 @@ def test_merge_replaces_lists_and_merges_mappings() -> None:
 def test_the_schema_on_disk_is_that_of_the_models() -> None:
     kept = json.loads((CONFIG / "schema.json").read_text())
     assert kept == schema(), "run: python -m causaldq schema > config/schema.json"
+
+
+def test_published_profiles_have_the_stages_of_the_first() -> None:
+    """A copy, which `make publish` makes: DVC cannot follow a link in a commit."""
+    copies = sorted(CONFIG.parent.glob("*/dvc.yaml"))
+    assert CONFIG.parent / "paper/dvc.yaml" in copies
+    for place in copies:
+        assert not place.is_symlink()
+        assert place.read_bytes() == (CONFIG.parent / "dvc.yaml").read_bytes(), place

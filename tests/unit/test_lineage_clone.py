@@ -12,6 +12,7 @@ from small_run import (
     STREAMS,
     TEX,
     TOLD,
+    TWIN,
     check,
     edit,
     make_run,
@@ -22,6 +23,7 @@ from small_run import (
 from causaldq.errors import DataError
 from causaldq.files import read_csv
 from causaldq.pipeline.lineage import cells
+from causaldq.pipeline.lineage.absent import LEFT_TO_A_RUN, may_be_absent
 from causaldq.pipeline.lineage.asked import resolve
 from causaldq.pipeline.lineage.manifest import write_manifest
 from causaldq.pipeline.lineage.records import RecordStore, write_record
@@ -81,6 +83,33 @@ def test_a_number_is_verified_down_to_its_runs(run: Path) -> None:
     assert chain.verified
     assert chain.absent == [STREAMS]
     assert "recomputed from its runs: the same" in chain.cells[0]
+
+
+def test_what_repeats_other_results_is_left_to_a_run(run: Path) -> None:
+    """A clone has no rows of tables: they are told of, and taken from the tidy results."""
+    jobs = plan_of(run)
+    with_rows = trace(run, run / TEX, TOLD)
+    (run / TWIN).unlink()
+    verdict = check(run, jobs)
+    assert verdict.findings == []
+    assert verdict.absent is not None
+    assert verdict.absent.folders == {"tables": 1}
+    chain = trace(run, run / TEX, TOLD)
+    assert chain.verified
+    assert chain.cells == with_rows.cells
+    assert "recomputed from its runs: the same" in chain.cells[0]
+    assert trace(run, run / TWIN, TOLD).lacking == [TWIN]
+    # The printed table still has to be what its tidy results give.
+    edit(run, TEX, "11.5", "11.4")
+    assert not trace(run, run / TEX, TOLD).verified
+
+
+def test_git_leaves_out_what_verify_does_not_ask_for() -> None:
+    ignored = (Path(__file__).parents[2] / ".gitignore").read_text().split()
+    of_paper = {line for line in ignored if line.startswith("results/paper/")}
+    assert of_paper == {f"results/paper/{pattern}" for pattern in LEFT_TO_A_RUN}
+    for name in ("add.csv", "tables/overall.tex", "figures/overall.png", "cards.html"):
+        assert not may_be_absent(f"results/paper/{name}")
 
 
 def test_a_kept_run_that_is_not_the_recorded_one_is_found(run: Path) -> None:

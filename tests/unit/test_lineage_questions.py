@@ -100,11 +100,11 @@ def test_what_was_made_from_a_changed_file_is_stale(run: Path) -> None:
 
 def test_what_is_missing_and_what_nobody_made_are_named(run: Path) -> None:
     jobs = plan_of(run)
-    (run / TWIN).unlink()
+    (run / TEX).unlink()
     (run / GIVEN).unlink()
     (run / "results/ci/tables/stray.tex").write_text("?")
     assert found(run, jobs) == {
-        ("missing", TWIN),
+        ("missing", TEX),
         ("missing", GIVEN),
         ("unexplained", "results/ci/tables/stray.tex"),
     }

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from causaldq.pipeline.lineage.record_files import packed_text, read_entries
 
@@ -39,6 +40,28 @@ def make_clone(folder: Path) -> Path:
         else:
             (folder / name).unlink(missing_ok=True)
     commit(folder, "changes")
+    return folder
+
+
+def small_clone(folder: Path, *without: str) -> Path:
+    """A clone whose test profile is one scenario with two methods, one of them trained.
+
+    Beside the studies that take longest, it is without those that are named.
+    """
+    make_clone(folder)
+    place = folder / "config/ci.yaml"
+    settings = yaml.safe_load(place.read_text())
+    settings["methods"] = ["causal_dq", "greedy"]
+    settings["sources"] = {"sim_p10": settings["sources"]["sim_p10"]}
+    settings["scenarios"] = {"p10": settings["scenarios"]["p10"]}
+    settings["scenarios"]["p10"]["training_study"] = None
+    settings["report"]["showcase"] = None
+    for study in ("theory", "cross", "flare_scale", *without):
+        settings[study] = None
+    place.write_text(yaml.safe_dump(settings, sort_keys=False))
+    params = folder / "params.yaml"
+    params.write_text(params.read_text().replace("profile: quick", "profile: ci"))
+    commit(folder, "a part of the test profile")
     return folder
 
 

@@ -30,8 +30,8 @@ from clones import (
     edit_record,
     edit_records,
     jobs,
-    make_clone,
     records,
+    small_clone,
     snakemake,
     start,
     wait_until,
@@ -99,18 +99,7 @@ def copy(folder: Path, to: Path) -> Path:
 @pytest.fixture(scope="module")
 def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A clone in which a part of the test profile has run, for all that runs it again."""
-    folder = make_clone(tmp_path_factory.mktemp("small") / "clone")
-    place = folder / "config/ci.yaml"
-    settings = yaml.safe_load(place.read_text())
-    settings["methods"] = ["causal_dq", "greedy"]
-    settings["sources"] = {"sim_p10": settings["sources"]["sim_p10"]}
-    settings["scenarios"] = {"p10": settings["scenarios"]["p10"]}
-    settings["scenarios"]["p10"]["training_study"] = None
-    settings["report"]["showcase"] = None
-    settings["theory"] = settings["cross"] = settings["flare_scale"] = None
-    place.write_text(yaml.safe_dump(settings, sort_keys=False))
-    edit(folder, "params.yaml", "profile: quick", "profile: ci")
-    commit(folder, "a part of the test profile")
+    folder = small_clone(tmp_path_factory.mktemp("small") / "clone")
     snakemake(folder, "-j2", *CI)
     return folder
 

@@ -34,4 +34,4 @@ def run(*, files: list[Path], output: Path) -> None:
     """Keep runs, limits, graphs and what else is small, byte for byte, beside the results."""
     from causaldq.pipeline.lineage.small_files import write_small_files
 
-    write_small_files(output, files)
+    write_small_files(output, files, level=19)

@@ -1,4 +1,4 @@
-"""What a clone does not have: files too large for git, of which the records know the hashes."""
+"""What a clone does not have: files that git does not keep, known by the hashes in the records."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -7,13 +7,24 @@ from pathlib import PurePosixPath
 
 from causaldq.pipeline.lineage.records import RAW, Record
 
-REPORT = "report.html"
-"""Snakemake's own, of tens of megabytes, which repeats the pages."""
+LEFT_TO_A_RUN = (
+    *("report.html", "tables/*.csv", "figures/*.pdf"),
+    *("curves.csv", "paths.csv", "watch.csv"),
+)
+"""Results that repeat others, or that a figure was drawn from; .gitignore lists the same."""
 
 
 def may_be_absent(name: str) -> bool:
-    """Whether a file may be known by its hash alone: results are in git, artifacts are not."""
-    return name.startswith(("artifacts/", RAW)) or PurePosixPath(name).name == REPORT
+    """Whether a file may be known by its hash alone, as git does not keep it.
+
+    Examples
+    --------
+    >>> may_be_absent("results/paper/tables/overall.csv"), may_be_absent("results/paper/add.csv")
+    (True, False)
+    """
+    path = PurePosixPath(name)
+    repeats = any(path.match(f"results/*/{pattern}") for pattern in LEFT_TO_A_RUN)
+    return repeats or name.startswith(("artifacts/", RAW))
 
 
 @dataclass(frozen=True)
@@ -21,7 +32,7 @@ class Absent:
     """Files that are not here, and what it takes to have them."""
 
     folders: dict[str, int]
-    """How many, by the kind of file, which the folder says."""
+    """How many, by the kind of file, which the folder says; of results beside all others, one."""
     size: int
     seconds: float
     """That the jobs took which made them."""
@@ -32,8 +43,8 @@ class Absent:
 
     def told(self, maker: str) -> str:
         """In one line, with what makes them again."""
-        kinds = ", ".join(f"{count} in {folder}" for folder, count in self.folders.items())
-        kinds = kinds.replace(f"1 in {REPORT}", REPORT)
+        counted = self.folders.items()
+        kinds = ", ".join(kind if "." in kind else f"{count} in {kind}" for kind, count in counted)
         return (
             f"not here: {self.files} files of {_size(self.size)} ({kinds}), known by their hashes;"
             f" {maker} makes them again in {_time(self.seconds)} of one core,"
@@ -47,7 +58,7 @@ def what_is_absent(
     """Files that are not here, and how long the jobs took that have to run again for them."""
     names = list(names)
     paths = map(PurePosixPath, names)
-    kinds = Counter(path.name if path.name == REPORT else path.parent.name for path in paths)
+    kinds = Counter(path.parent.name if len(path.parts) > 3 else path.name for path in paths)
     size = sum(makers[name].outputs[name].size for name in names if name in makers)
     return Absent(dict(kinds.most_common()), size, sum(record.seconds for record in jobs))
 

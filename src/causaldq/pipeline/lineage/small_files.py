@@ -25,7 +25,7 @@ LARGEST_BYTES = 1 << 30
 """What such a file may unfold to; that of the paper's profile holds 25 MB."""
 
 
-def write_small_files(output: Path, files: Iterable[Path]) -> None:
+def write_small_files(output: Path, files: Iterable[Path], level: int = 1) -> None:
     """Keep files, named as they are given, in the order of their names."""
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -36,7 +36,9 @@ def write_small_files(output: Path, files: Iterable[Path]) -> None:
     table = pa.table(columns, names=COLUMNS)
 
     def write(temporary: Path) -> None:
-        pq.write_table(table, temporary, compression="zstd", compression_level=15)
+        # One page, so that what files have in common is kept once.
+        pages = {"data_page_size": LARGEST_BYTES, "use_dictionary": False}
+        pq.write_table(table, temporary, compression="zstd", compression_level=level, **pages)
 
     write_atomically(output, write)
 

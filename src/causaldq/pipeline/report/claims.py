@@ -161,6 +161,8 @@ def _by_cells(claim: dict[str, Any], judgement: Judgement) -> dict[str, Any]:
 
 def _evidence(judgement: Judgement) -> str:
     """Counts under each protocol, what else is to be known, and some cells against it."""
+    if not judgement.pieces:
+        return "This profile measures nothing that speaks for or against it."
     sentences = []
     for protocol in dict.fromkeys(piece.protocol for piece in judgement.pieces):
         pieces = [piece for piece in judgement.pieces if piece.protocol == protocol]

@@ -19,19 +19,33 @@ from causaldq.files import write_text
 from causaldq.pipeline.report.codes import CARDS, card, file_code
 from causaldq.pipeline.report.tidy import short_hash
 
-STYLE = (
-    "<style>.jp-OutputArea-child"
-    " { padding-left: var(--jp-cell-prompt-width); box-sizing: border-box; }"
-    " .jp-OutputArea img { max-width: 100%; height: auto; }</style>"
-    "<script>if (window.self !== window.top) addEventListener('DOMContentLoaded', () => {"
-    " for (const picture of document.querySelectorAll('img:not([src^=\"data:\"])'))"
-    " picture.replaceWith(`[${picture.alt}: under its own entry of this report]`); });</script>"
-)
-"""Outputs in line with the text, as the prompts beside them are left out, and within the page.
-
-Inside report.html, which has every figure as an entry of its own, there are no files beside it."""
-
 TEMPLATE = """{%- extends 'lab/index.html.j2' -%}
+{%- block html_head_js -%}{%- endblock -%}
+{%- block html_head_js_mathjax -%}{%- endblock -%}
+{%- block html_head_js_mermaidjs -%}{%- endblock -%}
+{%- block notebook_css -%}
+<style>
+body { font: 16px/1.5 system-ui, sans-serif; color: #222; padding: 0 1rem;
+  max-width: 72rem; margin: 2rem auto; }
+h1 { font-size: 1.7rem; } h2 { font-size: 1.3rem; border-bottom: 1px solid #ddd; }
+h3 { font-size: 1.1rem; } h2, h3 { margin-top: 2rem; }
+a { color: #0b5cad; } a.anchor-link { display: none; }
+img { max-width: 100%; height: auto; }
+pre, code { font: 13px/1.4 ui-monospace, monospace; }
+blockquote { border-left: 4px solid #ddd; margin-left: 0; padding-left: 1rem; color: #555; }
+summary { cursor: pointer; margin: .5rem 0; }
+.jp-OutputArea-output { overflow-x: auto; }
+table { border-collapse: collapse; font-size: .84rem; margin: .8rem 0; }
+th, td { padding: .25rem .6rem; text-align: left; vertical-align: top; }
+thead { border-bottom: 1px solid #888; } td[style*="right"] { white-space: nowrap; }
+tbody tr:nth-child(even) { background: #f5f5f5; }
+.jp-RenderedHTML th, .jp-RenderedHTML td { text-align: right; }
+td[id^="T_"] a { color: inherit; } span[style*="#7f7f7f"] { color: #636363 !important; }
+</style>
+<script>if (window.self !== window.top) addEventListener('DOMContentLoaded', () => {
+ for (const picture of document.querySelectorAll('img:not([src^="data:"])'))
+ picture.replaceWith(`[${picture.alt}: under its own entry of this report]`); });</script>
+{%- endblock -%}
 {%- block data_png -%}
 <div class="jp-RenderedImage jp-OutputArea-output">
 {%- set place = output | get_metadata('place', 'image/png') %}
@@ -40,7 +54,10 @@ TEMPLATE = """{%- extends 'lab/index.html.j2' -%}
 </div>
 {%- endblock -%}
 """
-"""The template of nbconvert, which leaves out what a picture says to those who cannot see it."""
+"""The template of nbconvert without its own style and scripts, a quarter of a megabyte a page.
+
+It also leaves out what a picture says to those who cannot see it. Inside report.html, which has
+every figure as an entry of its own, there are no files beside a page."""
 
 
 class FormulaRenderer(IPythonRenderer):
@@ -63,9 +80,6 @@ class PageExporter(HTMLExporter):
         super().__init__(  # type: ignore[no-untyped-call]
             exclude_input=True,
             exclude_output_prompt=True,
-            mathjax_url="",
-            require_js_url="",
-            mermaid_js_url="",
             **options,
         )
         self.raw_template = TEMPLATE
@@ -108,7 +122,9 @@ def run_notebook(notebook: Path, results: Path, provenance: Path, output: Path) 
     refer_to_figures(made, results / "figures", output.parent)
     link_numbers(made)
     page, _ = PageExporter().from_notebook_node(made, {"metadata": {"name": notebook.stem}})
-    start, _, end = page.replace("</head>", f"{STYLE}</head>", 1).rpartition("</body>")
+    # What rich prints may be wider than the page: keys scroll it, too.
+    page = page.replace('<pre style="white-space:pre;', '<pre tabindex="0" style="white-space:pre;')
+    start, _, end = page.rpartition("</body>")
     told = FOOTER.format(provenance=short_hash(provenance), results=results)
     write_text(output, f"{start}{told}</body>{end}")
 
