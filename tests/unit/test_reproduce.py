@@ -4,6 +4,7 @@ import io
 import itertools
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -23,7 +24,7 @@ from causaldq.pipeline.report.chart import delay_chart
 from causaldq.pipeline.report.headline import ROWS, headline_text
 from causaldq.pipeline.report.palette import COLOURS, foremost, look, spread
 from causaldq.pipeline.report.parts import parts, place_in_paper
-from causaldq.pipeline.reproduce import Bar, Run, explain
+from causaldq.pipeline.reproduce import Bar, Run, compare_with_lock, explain
 
 ROOT = Path(__file__).parents[2]
 ADD = pd.read_csv(ROOT / "results/paper/add.csv")
@@ -74,6 +75,31 @@ def test_the_bar_can_be_drawn() -> None:
     bar.close()
     assert "1/3 jobs" in drawn.getvalue()
     assert "tables" in drawn.getvalue()
+
+
+@pytest.mark.parametrize("profile", ["mine", "other"])
+def test_a_run_is_compared_with_its_lock(tmp_path: Path, profile: str) -> None:
+    """A repository of DVC with two profiles: `mine` beside dvc.yaml, `other` in a folder."""
+    dvc = [sys.executable, "-m", "dvc"]
+    subprocess.run([*dvc, "init", "--no-scm", "--quiet"], cwd=tmp_path, check=True)
+    stages = "stages:\n  all:\n    cmd: 'true'\n    wdir: ${wdir}\n    outs: ['${profile}.txt']\n"
+    for folder, name, up in ((tmp_path, "mine", "."), (tmp_path / "other", "other", "..")):
+        folder.mkdir(exist_ok=True)
+        (folder / "dvc.yaml").write_text(stages)
+        (folder / "params.yaml").write_text(f"profile: {name}\nwdir: {up}\n")
+    made, lock = tmp_path / f"{profile}.txt", "dvc.lock" if profile == "mine" else "other/dvc.lock"
+    made.write_text("as published")
+    assert compare_with_lock(tmp_path, profile) == ""
+    commit = [*dvc, "commit", "--force", "--quiet", lock.replace(".lock", ".yaml")]
+    subprocess.run(commit, cwd=tmp_path, check=True)
+    shutil.rmtree(tmp_path / ".dvc/cache")
+    assert compare_with_lock(tmp_path, profile) == f"Every file has the bytes that {lock} says."
+    status = [*dvc, "status", lock.replace(".lock", ".yaml")]
+    said = subprocess.run(status, cwd=tmp_path, check=True, capture_output=True, text=True)
+    assert "up to date" in said.stdout
+    made.unlink()
+    made.write_text("something else")
+    assert f"It is not the run of {lock}" in compare_with_lock(tmp_path, profile)
 
 
 def test_a_failure_is_told_with_its_cause_and_log(tmp_path: Path) -> None:

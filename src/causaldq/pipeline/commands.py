@@ -43,7 +43,7 @@ def reproduce(
         print(said)
         return
     from causaldq.pipeline.lineage.agreement import agreement
-    from causaldq.pipeline.reproduce import run_profile
+    from causaldq.pipeline.reproduce import compare_with_lock, run_profile
 
     results, committed = Path("results") / profile, Path("results/paper")
     if status := run_profile(Path(), profile, verbose=verbose):
@@ -51,6 +51,8 @@ def reproduce(
     found = [(results / "headline.md").read_text()]
     if profile != committed.name and (committed / "add.csv").exists():
         found.append(agreement(results, committed).sentence)
+    if compared := compare_with_lock(Path(), profile):
+        found.append(compared)
     found.append(f"Read first: {results}/overview.html. All results: {results}/")
     print("\n".join(found))
     remember(Path(), profile, "\n".join(found))

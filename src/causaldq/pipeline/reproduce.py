@@ -261,6 +261,31 @@ def run_profile(root: Path, profile: str, *, verbose: bool) -> int:
     return status
 
 
+def compare_with_lock(root: Path, profile: str) -> str:
+    """Whether a run gave the bytes of the committed dvc.lock; if so, they enter DVC's cache.
+
+    Without a lock of the profile there is nothing to say.
+    """
+    own = f"profile: {profile}" in (root / "params.yaml").read_text().splitlines()
+    stages = Path("dvc.yaml") if own else Path(profile, "dvc.yaml")
+    lock = stages.with_suffix(".lock")
+    if not (root / lock).is_file():
+        return ""
+    # DVC enters what is as the lock says, and refuses the rest where nobody can answer it.
+    done = subprocess.run(
+        [sys.executable, "-m", "dvc", "commit", "--quiet", str(stages)],
+        cwd=root,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        check=False,
+    )
+    if done.returncode:
+        return (
+            f"It is not the run of {stages.with_suffix('.lock')}: `dvc status {stages}` says why."
+        )
+    return f"Every file has the bytes that {stages.with_suffix('.lock')} says."
+
+
 def explain(run: Run, root: Path, log: Path, lines: int = 12) -> list[str]:
     """Why a run failed: the end of each failed job's log, or of Snakemake's."""
     if not run.errors:
