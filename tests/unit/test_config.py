@@ -273,8 +273,10 @@ def test_a_profile_may_extend_one_that_extends_another(tmp_path: Path) -> None:
     quick, paper = load_config(CONFIG, {}), load_config(CONFIG, {"profile": "paper"})
     assert quick.training_seeds == paper.training_seeds
     assert quick.calibration == paper.calibration
-    fewer = paper.scenarios["p10"].model_copy(update={"training_seeds": None})
-    assert quick.scenarios["p10"] == fewer
+    own = quick.scenarios["p10"].training_study
+    assert own.protocols == paper.scenarios["p10"].training_study.protocols == ["paper"]
+    fewer = {"training_seeds": None, "training_study": own}
+    assert quick.scenarios["p10"] == paper.scenarios["p10"].model_copy(update=fewer)
     (tmp_path / "defaults.yaml").write_text("{}")
     (tmp_path / "a.yaml").write_text("{profile: a, extends: b}")
     (tmp_path / "b.yaml").write_text("{extends: a}")
