@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 import yaml
 from hypothesis import settings
+from planted_claims import Plant, planted
 
 from causaldq.learn.settings import TrainingSettings
 from causaldq.models.streams import StreamModel
@@ -84,3 +86,9 @@ def chain_model() -> Callable[[int], StreamModel]:
         )
 
     return make
+
+
+@pytest.fixture
+def plant(tmp_path: Path) -> Plant:
+    """Makes tidy results from planted rows, for the judges of claims."""
+    return partial(planted, tmp_path)
