@@ -7,10 +7,11 @@ from typing import Any, Literal
 import numpy as np
 import yaml
 
+from causaldq.calibration import CalibrationSettings
 from causaldq.learn.equivariant.checkpoint import Equivariant
 from causaldq.learn.equivariant.settings import EquivariantJob
 from causaldq.learn.settings import TrainingSettings
-from causaldq.methods.base import Method, Problem
+from causaldq.methods.base import Method, Problem, Truth
 from causaldq.methods.build import build
 from causaldq.methods.causal_dq_eq import CausalDqEq
 from causaldq.methods.equivariant_network import shapes
@@ -22,6 +23,9 @@ from causaldq.statistic import StatisticSettings
 Form = Literal["normalised", "raw"]
 DEFAULTS: dict[str, Any] = yaml.safe_load(
     (Path(__file__).parents[2] / "config" / "defaults.yaml").read_text()
+)
+CALIBRATION = CalibrationSettings(
+    arl0=50.0, nominal_level=0.95, paths=10, fresh_paths=10, horizon_factor=2.0, arl0_grid=[50.0]
 )
 FAMILIES = {
     **dict.fromkeys(("causal_dq_eq", "non_causal_eq"), "bayes_posterior"),
@@ -116,3 +120,9 @@ class Recorder(np.random.Generator):
         drawn = super().random(*args, **kwargs)
         self.uniforms.append(np.array(drawn))
         return drawn
+
+
+def a_truth(n: int, p: int, k: int, seed: int, delta: float = 1.0) -> Truth:
+    order = np.argsort(np.random.default_rng(seed).random((n, p)), axis=1)
+    shifted = order < k
+    return Truth(shifted, delta * shifted.astype(float))

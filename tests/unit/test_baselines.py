@@ -1,6 +1,5 @@
 """Competitors and bounds, against slow versions written from their equations."""
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,34 +8,26 @@ import pytest
 import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from made import Form, Recorder, a_covariance, a_problem, assert_largest, made, paths_of
+from made import (
+    CALIBRATION,
+    Recorder,
+    a_covariance,
+    a_problem,
+    a_truth,
+    assert_largest,
+    made,
+    paths_of,
+)
 from scipy.stats import chi2
 
-from causaldq.calibration import CalibrationSettings, average_run_length, run_lengths
-from causaldq.errors import DataError
-from causaldq.methods.base import Method, Problem, Truth, largest
-from causaldq.methods.cusum import Cusum, best_streams
-from causaldq.methods.full_observation import FullObservation
-from causaldq.methods.local import LocalMethod, LocalState
-from causaldq.methods.oracle_set import OracleSet
-from causaldq.methods.profiles import PhaseOne, components, quadrature
+from causaldq.calibration import average_run_length, run_lengths
+from causaldq.methods.base import Method, Truth
 from causaldq.methods.registry import index_methods
 from causaldq.methods.round_robin import RoundRobin
 from causaldq.methods.tras import sum_of_largest
-from causaldq.methods.tssrp import log_sum
 from causaldq.run import statistics, step
-from causaldq.statistic import LocalStatistic, StatisticSettings
 
 DEFAULTS = yaml.safe_load((Path(__file__).parents[2] / "config" / "defaults.yaml").read_text())
-CALIBRATION = CalibrationSettings(
-    arl0=50.0, nominal_level=0.95, paths=10, fresh_paths=10, horizon_factor=2.0, arl0_grid=[50.0]
-)
-
-
-def a_truth(n: int, p: int, k: int, seed: int, delta: float = 1.0) -> Truth:
-    order = np.argsort(np.random.default_rng(seed).random((n, p)), axis=1)
-    shifted = order < k
-    return Truth(shifted, delta * shifted.astype(float))
 
 
 class Still(np.random.Generator):
@@ -358,273 +349,3 @@ def test_a_published_limit_is_a_number(name: str) -> None:
         assert (in_control <= limit).mean() == pytest.approx(level, abs=1 / in_control.size)
     else:
         assert limit == pytest.approx(chi2.ppf(CALIBRATION.nominal_level, P))
-
-
-# --- bounds ----------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("form", ["normalised", "raw"])
-@pytest.mark.parametrize("independent", [True, False])
-def test_full_observation_is_the_local_statistic_of_all_streams(
-    form: Form, independent: bool
-) -> None:
-    p, n, steps = 5, 4, 20
-    covariance = np.diag([1.0, 0.5, 2.0, 1.5, 0.8]) if independent else a_covariance(p)
-    problem = a_problem(covariance, 2, form=form)
-    paths = paths_of(covariance, n, steps, 1)
-    values = statistics(FullObservation(problem), paths, None, np.random.default_rng(0))
-    local = LocalStatistic(covariance, problem.statistic)
-    evidence = local.start(n)
-    for t in range(steps):
-        evidence = local.update(evidence, np.tile(np.arange(p), (n, 1)), paths[:, t])
-        expected = local.contributions(evidence).sum(axis=1)
-        np.testing.assert_allclose(values[:, t], expected, rtol=1e-6)
-
-
-def siegmund(drift: float, limit: float) -> float:
-    """Average run length of a CUSUM of unit-variance steps (Siegmund 1985, section 2.6).
-
-    1.166 corrects for the overshoot at both ends, twice 0.583.
-    """
-    corrected = limit + 1.166
-    return float((np.exp(-2 * drift * corrected) + 2 * drift * corrected - 1) / (2 * drift**2))
-
-
-def test_cusum_has_the_run_lengths_of_siegmund() -> None:
-    """All streams read, so the log likelihood ratio is N(-/+ d^2 / 2, d^2) with d^2 the
-    squared distance of the means; divided by d it is the standard CUSUM of drift -/+ d/2.
-
-    4000 paths: a relative standard error of 1.6% in control and below 1% after the change.
-    Four of them, and 1% for the approximation, come to 7.5% and 5%: a false failure in
-    fewer than 1 of 10,000 seeds each.
-    """
-    p, n, steps, d, standard_limit = 4, 4000, 1600, 1.0, 3.5
-    covariance = a_covariance(p)
-    direction = np.array([1.0, -0.5, 0.3, 2.0])
-    mean = direction * d / np.sqrt(direction @ np.linalg.solve(covariance, direction))
-    truth = Truth(np.ones((n, p), dtype=bool), np.tile(mean, (n, 1)))
-    method, rng = Cusum(a_problem(covariance, p)), np.random.default_rng(7)
-    factor = np.linalg.cholesky(covariance)
-
-    state = method.start(n, truth, rng)
-    before = np.empty((n, steps))
-    for t in range(steps):
-        values = rng.standard_normal((n, p)) @ factor.T
-        state, _, before[:, t] = step(method, state, values, rng)
-    arl = average_run_length(*run_lengths(before, d * standard_limit))
-    assert arl == pytest.approx(siegmund(-d / 2, standard_limit), rel=0.075)
-
-    shifted = rng.standard_normal((n, 60, p)) @ factor.T + mean
-    after = statistics(method, shifted, truth, rng)
-    lengths, censored = run_lengths(after, d * standard_limit)
-    assert not censored.any()
-    assert lengths.mean() == pytest.approx(siegmund(d / 2, standard_limit), rel=0.05)
-
-
-def test_cusum_without_a_shift_never_alarms() -> None:
-    covariance = a_covariance(P)
-    truth = a_truth(N, P, 4, 1, delta=0.0)
-    method = Cusum(a_problem(covariance, M))
-    values = statistics(method, paths_of(covariance, N, 30, 1), truth, np.random.default_rng(0))
-    assert not (values > method.published_limit(lambda: values, CALIBRATION)).any()
-    assert not (values > 0.0).any()
-
-
-class FixedSet(LocalMethod):
-    """The oracle by the letter: the local statistic of streams that never change."""
-
-    def __init__(self, problem: Problem, streams: np.ndarray) -> None:
-        super().__init__(problem)
-        self.streams = streams
-
-    def choose(self, state: LocalState, rng: np.random.Generator) -> np.ndarray:
-        return self.streams
-
-
-@pytest.mark.parametrize("form", ["normalised", "raw"])
-@pytest.mark.parametrize("ridge", [1e-6, 0.1])
-def test_the_oracle_is_the_local_statistic_of_its_set(form: Any, ridge: float) -> None:
-    p, m, n, steps = 7, 3, 5, 12
-    covariance = a_covariance(p)
-    problem = replace(
-        a_problem(covariance, m), statistic=StatisticSettings(decay=0.1, form=form, ridge=ridge)
-    )
-    oracle, rng = OracleSet(problem), np.random.default_rng(1)
-    state = oracle.start(n, a_truth(n, p, 2, 3), rng)
-    literal = FixedSet(problem, state.streams)
-    expected = literal.start(n, None, rng)
-    paths = paths_of(covariance, n, steps, 2)
-    for t in range(steps):
-        state, _, value = step(oracle, state, paths[:, t], rng)
-        expected, _, literal_value = step(literal, expected, paths[:, t], rng)
-        np.testing.assert_allclose(value, literal_value, rtol=1e-9)
-
-
-@given(
-    rows=st.lists(st.lists(st.integers(0, 4), min_size=5, max_size=5), min_size=1, max_size=6),
-    m=st.integers(1, 5),
-    seed=st.integers(0, 2**32 - 1),
-)
-def test_the_largest_are_those_of_a_sort(rows: list[list[int]], m: int, seed: int) -> None:
-    scores = np.array(rows, dtype=float)
-    order = np.random.default_rng(seed).random(scores.shape)
-    for row, places in enumerate(largest(scores, m, order)):
-        ranked = sorted(range(5), key=lambda i, row=row: (-scores[row, i], order[row, i]))
-        assert places.tolist() == sorted(ranked[:m])
-
-
-def test_log_sum_is_numpys() -> None:
-    rng = np.random.default_rng(0)
-    first, second = 10 ** rng.uniform(-3, 3, (2, 1000)) * rng.choice([-1.0, 1.0], (2, 1000))
-    np.testing.assert_allclose(
-        log_sum(first, second), np.logaddexp(first, second), atol=1e-15, rtol=1e-15
-    )
-
-
-@pytest.mark.parametrize("name", ["cusum", "oracle_set"])
-def test_a_bound_needs_the_truth(name: str) -> None:
-    with pytest.raises(ValueError, match="truth"):
-        made(name, a_problem(np.eye(4), 2)).start(3, None, np.random.default_rng(0))
-
-
-@pytest.mark.parametrize("k", [2, 3])
-def test_cusum_reads_all_shifted_streams_and_others_at_random(k: int) -> None:
-    n, p, m = 400, 6, 3
-    truth = a_truth(n, p, k, 1)
-    streams = best_streams(truth, a_covariance(p), m, np.random.default_rng(0))
-    assert (np.take_along_axis(truth.shifted, streams, axis=1).sum(axis=1) == k).all()
-    watched = np.zeros((n, p), dtype=bool)
-    np.put_along_axis(watched, streams, True, axis=1)
-    assert (watched & ~truth.shifted).any(axis=0).all() == (k < m)
-
-
-def test_cusum_picks_the_most_informative_of_too_many_shifted_streams() -> None:
-    n, p, k, m = 20, 7, 5, 3
-    covariance = a_covariance(p)
-    rng = np.random.default_rng(3)
-    shifted = a_truth(n, p, k, 1).shifted
-    truth = Truth(shifted, rng.standard_normal((n, p)))  # noise moves all means a little
-    found = best_streams(truth, covariance, m, rng)
-    for row in range(n):
-        chosen: list[int] = []
-        for _ in range(m):
-            free = [i for i in range(p) if shifted[row, i] and i not in chosen]
-            chosen.append(
-                max(free, key=lambda i: information(truth.mean[row], covariance, [*chosen, i]))
-            )
-        assert found[row].tolist() == sorted(chosen)
-
-
-def information(mean: np.ndarray, covariance: np.ndarray, streams: list[int]) -> float:
-    block = covariance[np.ix_(streams, streams)]
-    return float(mean[streams] @ np.linalg.inv(block) @ mean[streams])
-
-
-# --- phase I ---------------------------------------------------------------------------
-
-STREAM_SHARES = np.array([[0.8, 0.5, -np.sqrt(0.11)], [0.3, 0.9, -np.sqrt(0.1)]])
-"""Of either component, squares summing to one; the third stream goes against the others."""
-VARIANCES = np.array([4.0, 1.5])
-
-
-def a_grid(length: int) -> np.ndarray:
-    """Unevenly spaced over [0, 1]."""
-    return np.linspace(0.0, 1.0, length) ** 1.5
-
-
-def some_profiles(n: int, grid: np.ndarray, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Profiles (n, 3, L) of two known components, and the components (2, 3, L)."""
-    shapes = np.sqrt(2) * np.stack([np.sin(np.pi * grid), np.sin(3 * np.pi * grid)])
-    known = STREAM_SHARES[:, :, None] * shapes[:, None, :]
-    rng = np.random.default_rng(seed)
-    scores = rng.standard_normal((n, 2)) * np.sqrt(VARIANCES)
-    mean = np.stack([grid, 1 - grid, grid**2])
-    return mean + np.einsum("nc,cpl->npl", scores, known), known
-
-
-def test_quadrature_integrates() -> None:
-    grid = a_grid(400)
-    assert quadrature(grid) @ np.sin(np.pi * grid) == pytest.approx(2 / np.pi, rel=1e-4)
-
-
-def test_components_of_known_profiles_are_found() -> None:
-    """3000 profiles: a variance has a relative standard error of 2.6%; four are allowed."""
-    grid = a_grid(80)
-    weights = quadrature(grid)
-    profiles, known = some_profiles(3000, grid, 1)
-    found = components(profiles - profiles.mean(axis=0), weights, 0.99)
-    assert len(found.variances) == 2
-    np.testing.assert_allclose(found.variances, VARIANCES, rtol=0.105)
-    overlap = np.einsum("cpl,dpl,l->cd", found.functions, known, weights)
-    np.testing.assert_allclose(np.abs(np.diag(overlap)), 1.0, atol=0.01)
-    inner = np.einsum("cpl,dpl,l->cd", found.functions, found.functions, weights)
-    np.testing.assert_allclose(inner, np.eye(2), atol=1e-9)
-
-
-def test_two_stages_find_what_one_large_decomposition_finds() -> None:
-    """With all variance kept, the components are those of all streams' curves put end to end."""
-    grid = a_grid(12)
-    weights = quadrature(grid)
-    profiles = np.random.default_rng(2).standard_normal((60, 3, 12)).cumsum(axis=2)
-    centred = profiles - profiles.mean(axis=0)
-    found = components(centred, weights, 1 - 1e-12)
-    stacked = (centred * np.sqrt(weights)).reshape(60, 36)
-    expected = np.linalg.eigvalsh(stacked.T @ stacked / 59)[::-1]
-    np.testing.assert_allclose(found.variances, expected[: len(found.variances)], rtol=1e-8)
-    integrals = np.einsum("cpl,l->c", found.functions, weights)
-    assert (integrals >= 0).all()
-
-
-def test_a_streams_minor_component_is_left_out_however_large_the_stream() -> None:
-    """A shape with 4% of stream 0's variance outweighs the whole of any other stream."""
-    grid = a_grid(40)
-    weights = quadrature(grid)
-    main, minor = np.sin(np.pi * grid), np.sin(3 * np.pi * grid)
-    rng = np.random.default_rng(4)
-    profiles = np.array([10.0, 1.7, 1.7, 1.7])[:, None] * rng.standard_normal((2000, 4, 1)) * main
-    profiles[:, 0] += 2.0 * rng.standard_normal((2000, 1)) * minor
-    centred = profiles - profiles.mean(axis=0)
-    for share, seen in ((0.95, False), (0.99, True)):
-        found = components(centred, weights, share)
-        overlap = np.abs(np.einsum("cl,l,l->c", found.functions[:, 0], minor, weights)).max()
-        assert (overlap > 0.5) == seen
-
-
-def test_scores_have_unit_variance_and_the_known_correlation() -> None:
-    """A stream's score is a^2 s1 + b^2 s2, with a and b its shares of the components, and
-    its sign is turned for the stream whose shares are negative.
-
-    3000 profiles: the standard error of a correlation is below .018; .07 is four of them.
-    """
-    grid = a_grid(80)
-    profiles, _ = some_profiles(3000, grid, 1)
-    phase_one = PhaseOne.fit(profiles, grid, 0.99)
-    share = STREAM_SHARES * np.abs(STREAM_SHARES)
-    covariance = np.einsum("ci,cj,c->ij", share, share, VARIANCES)
-    deviation = np.sqrt(np.diag(covariance))
-    expected = covariance / np.outer(deviation, deviation)
-    np.testing.assert_allclose(phase_one.correlation, expected, atol=0.07)
-    scores = phase_one.scores(profiles)
-    np.testing.assert_allclose(scores.mean(axis=0), 0.0, atol=1e-9)
-    np.testing.assert_allclose(scores.var(axis=0, ddof=1), 1.0, rtol=1e-9)
-    np.testing.assert_allclose(np.corrcoef(scores, rowvar=False), phase_one.correlation, atol=1e-9)
-    fresh, _ = some_profiles(3000, grid, 2)
-    np.testing.assert_allclose(phase_one.scores(fresh).std(axis=0), 1.0, atol=0.08)
-    assert (phase_one.scores(profiles + 1.0) > scores).all()
-
-
-def test_a_profile_of_length_one_scores_its_standardised_value() -> None:
-    rows = np.random.default_rng(0).standard_normal((50, 4)) @ a_covariance(4) + 3.0
-    phase_one = PhaseOne.fit(rows[:, :, None], np.zeros(1), 0.95)
-    standardised = (rows - rows.mean(axis=0)) / rows.std(axis=0, ddof=1)
-    np.testing.assert_allclose(phase_one.scores(rows[:, :, None]), standardised, rtol=1e-9)
-    known = PhaseOne.of_scalars(np.cov(rows, rowvar=False))
-    np.testing.assert_allclose(known.correlation, phase_one.correlation, atol=1e-12)
-    np.testing.assert_allclose(known.directions, phase_one.directions, rtol=1e-9)
-
-
-def test_a_flat_profile_is_refused() -> None:
-    profiles, _ = some_profiles(30, a_grid(10), 1)
-    profiles[:, 1] = 2.0
-    with pytest.raises(DataError, match="stream 1 "):
-        PhaseOne.fit(profiles, a_grid(10), 0.95)
