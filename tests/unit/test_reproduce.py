@@ -134,7 +134,10 @@ def test_a_stopped_run_ends_all_that_it_started(tmp_path: Path) -> None:
 # --- do numbers agree? --------------------------------------------------------------------------
 
 
-def made(folder: Path, rows: pd.DataFrame, code: str, content: str = "0") -> Path:
+def made(
+    folder: Path, rows: pd.DataFrame, code: str, content: str = "0", job: str = "evaluate",
+    cpu: str = "one", glibc: str = "2.36",
+) -> Path:  # fmt: skip
     """Results of a run whose files all come from one job."""
     file = f"artifacts/{folder.name}/runs/a.csv"
     rows, files = rows.assign(files=file), {file}
@@ -142,14 +145,15 @@ def made(folder: Path, rows: pd.DataFrame, code: str, content: str = "0") -> Pat
     rows.to_csv(folder / "add.csv", index=False)
     one = {"sha256": content * 64, "size": 1}
     record = {
-        "job": "evaluate/a", "rule": "evaluate", "script": "scripts/evaluate.py", "seed": 1,
-        "command": f"python scripts/evaluate.py --output {' '.join(sorted(files))}",
+        "job": f"{job}/a", "rule": job, "script": f"scripts/{job}.py", "seed": 1,
+        "command": f"python scripts/{job}.py --output {' '.join(sorted(files))}",
         "settings": {"seed": 1}, "inputs": {}, "outputs": dict.fromkeys(sorted(files), one),
         "code": {"commit": None, "dirty": None, "hash": code, "lock": None},
         "started": "2026-01-01T00:00:00+00:00", "ended": "2026-01-01T00:00:01+00:00",
-        "status": 0, "resources": {"cpu_seconds": 1.0, "peak_memory_bytes": 1}, "host": {},
+        "status": 0, "resources": {"cpu_seconds": 1.0, "peak_memory_bytes": 1},
+        "host": {"cpu": cpu, "system": f"Linux-6.1-x86_64-with-glibc{glibc}"},
     }  # fmt: skip
-    write_json(folder / "records/evaluate/a.json", record)
+    write_json(folder / f"records/{job}/a.json", record)
     return folder
 
 
@@ -184,6 +188,24 @@ def test_of_fewer_networks_the_files_are_compared(tmp_path: Path, content: str, 
     fewer = rows.assign(n_seeds=3, add=rows["add"] + 1, arl0=rows["arl0"] + 1)
     found = agreement(made(tmp_path / "results/a", fewer, "a", content), there)
     assert found.both - len(found.differ) == agree
+
+
+SAME = "differ though code and settings are the same"
+
+
+@pytest.mark.parametrize(("job", "cpu", "glibc", "because"), [
+    ("train", "two", "2.36", "round otherwise (two, glibc2.36 there, one, glibc2.36 here)"),
+    ("train", "one", "2.36", SAME),
+    ("evaluate", "two", "2.36", SAME),
+    ("evaluate", "two", "2.41", "round otherwise (glibc2.41 there, glibc2.36 here)"),
+])  # fmt: skip
+def test_a_machine_explains_only_what_it_can(
+    tmp_path: Path, job: str, cpu: str, glibc: str, because: str
+) -> None:
+    rows = some_rows()
+    there = made(tmp_path / "results/there", rows, "a", job=job, cpu=cpu, glibc=glibc)
+    moved = rows.assign(add=rows["add"] + 1)
+    assert because in agreement(made(tmp_path / "results/a", moved, "a", job=job), there).sentence
 
 
 def test_the_default_profile_measures_what_the_whole_one_does() -> None:

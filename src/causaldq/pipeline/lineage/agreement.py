@@ -1,14 +1,16 @@
 """Do the numbers of a run agree with those of another, such as the committed one?
 
 Profiles that share seeds and sizes give the same numbers wherever both have them. A number that
-differs is one of two things: made by other code or settings, which is to be expected when one of
-the runs is older, or not reproduced, which is not.
+differs is one of three things: made by other code or settings, which is to be expected when one of
+the runs is older; made on a machine that rounds in another way, by its processor where networks are
+trained and by its C library everywhere; or not reproduced, which should not be.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import pandas as pd
 
@@ -30,6 +32,8 @@ COMPARED: dict[str, tuple[list[str], list[str]]] = {
     ),
 }
 """Tidy tables: what tells their rows apart, and the measured numbers in them."""
+TRAINS = "scripts/train.py "
+"""The job whose results depend on the processor's make."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +45,8 @@ class Difference:
     there: float
     other_code: bool
     """Whether any job behind it had other code or settings in the other run, or left no record."""
+    machines: tuple[str, str] | None = None
+    """Where it was made on machines that may round otherwise: the one here, and the one there."""
 
 
 @dataclass(frozen=True)
@@ -60,10 +66,16 @@ class Agreement:
         agree = self.both - len(self.differ)
         text = f"{agree} of {self.both} numbers agree with the committed run ({self.there})."
         older = [one for one in self.differ if one.other_code]
-        broken = [one for one in self.differ if not one.other_code]
+        same_code = [one for one in self.differ if not one.other_code]
+        rounded = [one for one in same_code if one.machines]
+        broken = [one for one in same_code if not one.machines]
         if older:
             other = "were made by other code or settings there, such as"
             text += f" {len(older)} {other} {_shown(older[0])}."
+        for machines in sorted({one.machines for one in rounded if one.machines}):
+            those = [one for one in rounded if one.machines == machines]
+            made = f"were made where sums or functions round otherwise ({machines[1]} there,"
+            text += f" {len(those)} {made} {machines[0]} here), such as {_shown(those[0])}."
         if broken:
             same = "differ though code and settings are the same, such as"
             text += f" {len(broken)} {same} {_shown(broken[0])}."
@@ -110,11 +122,16 @@ def agreement(here: Path, there: Path) -> Agreement:
             a, b = found[value], found[f"{value}_there"]
             measured = a.notna() | b.notna()
             both += int(measured.sum())
-            for _, row in found[measured & (a != b) & ~same_files].iterrows():
-                code = runs(here).code(row["files"])
-                other = not code or code != runs(there).code(row["files_there"])
+            for _, row in found.assign(fewer=fewer)[measured & (a != b) & ~same_files].iterrows():
+                files = row["files"]
+                same_names = runs(here).renamed(files, runs(there))
+                jobs = runs(here).behind_all(files)
+                those = runs(there).behind_all(same_names if row["fewer"] else row["files_there"])
+                other = not jobs or {one.code for one in jobs} != {one.code for one in those}
                 what = f"{', '.join(_key(row, keys))}, {value}"
-                differ.append(Difference(what, row[value], row[f"{value}_there"], other))
+                machines = _machines(jobs), _machines(those)
+                moved = machines if machines[0] != machines[1] else None
+                differ.append(Difference(what, row[value], row[f"{value}_there"], other, moved))
     return Agreement(str(there), both, only, differ)
 
 
@@ -130,6 +147,27 @@ def _table(folder: Path, name: str, keys: list[str], values: list[str]) -> pd.Da
     return found[[*keys, *values, "n_seeds", "files"]].drop_duplicates(keys)
 
 
+class _Job(NamedTuple):
+    """What may change the numbers of a job."""
+
+    code: str
+    """With its settings."""
+    processor: str
+    c_library: str
+
+
+def _machines(jobs: frozenset[_Job]) -> str:
+    """What numbers depend on: the C library's functions and, where networks are trained, sums.
+
+    Jobs hold numpy to one set of instructions; torch's products have other code for other makes of
+    processors, and training makes much of the last digit.
+    """
+    parts = {job.c_library for job in jobs}
+    if any(job.code.startswith(TRAINS) for job in jobs):
+        parts |= {job.processor for job in jobs}
+    return ", ".join(sorted(parts, reverse=True))
+
+
 class _Files:
     """What the records of a run say of its files."""
 
@@ -139,16 +177,21 @@ class _Files:
         self.maker = {name: record for record in records for name in record.outputs}
         self.behind = cache(self._behind)
 
-    def _behind(self, file: str) -> frozenset[str]:
-        """Code and settings of the job that made a file, and of all jobs before that."""
+    def _behind(self, file: str) -> frozenset[_Job]:
+        """The job that made a file, and all jobs before that."""
         record = self.maker.get(file)
         if record is None:
             return frozenset()
-        own = frozenset({f"{record.script} {record.code.hash} {canonical_json(record.settings)}"})
+        code = f"{record.script} {record.code.hash} {canonical_json(record.settings)}"
+        own = frozenset({_Job(code, *_machine(record.host))})
         return own.union(*map(self.behind, record.inputs))
 
-    def code(self, files: str) -> frozenset[str]:
-        return frozenset[str]().union(*map(self.behind, files.split(";")))
+    def behind_all(self, files: str) -> frozenset[_Job]:
+        return frozenset[_Job]().union(*map(self.behind, files.split(";")))
+
+    def renamed(self, files: str, other: "_Files") -> str:
+        """What another run, of its own profile, calls these files."""
+        return files.replace(f"/{self.profile}/", f"/{other.profile}/")
 
     def _hash(self, file: str) -> str | None:
         record = self.maker.get(file)
@@ -156,9 +199,13 @@ class _Files:
 
     def same(self, other: "_Files", files: str) -> bool:
         """Whether another run has all these files, of its own profile, with the same bytes."""
-        theirs = files.replace(f"/{self.profile}/", f"/{other.profile}/")
-        pairs = zip(files.split(";"), theirs.split(";"), strict=True)
+        pairs = zip(files.split(";"), self.renamed(files, other).split(";"), strict=True)
         return all((own := self._hash(a)) and own == other._hash(b) for a, b in pairs)
+
+
+def _machine(host: dict[str, Any]) -> tuple[str, str]:
+    """Processor and C library, as a record names them."""
+    return str(host.get("cpu")), str(host.get("system")).rpartition("-with-")[2]
 
 
 def _key(row: "pd.Series", keys: list[str]) -> Iterator[str]:
