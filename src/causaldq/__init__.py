@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from causaldq.limits import Limit, calibrate
     from causaldq.live.session import Session
     from causaldq.live.settings import WatchSettings
+    from causaldq.many_streams import LargeMonitor
     from causaldq.methods.base import Method, Problem, State, Truth
     from causaldq.methods.registry import method_names
     from causaldq.models.graph_covariance import GraphCovariance
@@ -47,6 +48,7 @@ _HOMES = {
     "Fleet": "causaldq.fleet",
     "FleetReading": "causaldq.fleet",
     "GraphCovariance": "causaldq.models.graph_covariance",
+    "LargeMonitor": "causaldq.many_streams",
     "Limit": "causaldq.limits",
     "Method": "causaldq.methods.base",
     "Monitor": "causaldq.monitor",
@@ -74,7 +76,7 @@ __all__ = [  # noqa: RUF022 - in the order of use
     "Monitor", "Reading", "NamedCause", "SensorRules", "Session", "WatchSettings", "simulate",
     "Shift", "StreamModel", "calibrate", "Limit", "evaluate", "check_method", "methods",
     "method_names", "Method", "Problem", "State", "Truth", "FactorCovariance", "BlockCovariance",
-    "GraphCovariance", "Fleet", "FleetReading", "example_plant", "CausalDQError",
+    "GraphCovariance", "LargeMonitor", "Fleet", "FleetReading", "example_plant", "CausalDQError",
 ]  # fmt: skip
 
 
