@@ -24,12 +24,13 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import comb
+from typing import Any
 
 import numpy as np
 from scipy.stats import chi2
 
 from causaldq.calibration import average_run_length, limit_at_most, limit_for, run_lengths
-from causaldq.methods.base import Problem
+from causaldq.methods.base import Method, Problem
 from causaldq.methods.bayes_posterior import BayesPosterior
 from causaldq.methods.innovation_filter import InnovationFilter, InnovationFilterSettings
 from causaldq.models.in_control import fit_in_control
@@ -135,7 +136,7 @@ def ceiling(so_far: Floats) -> float:
     return max(limit_at_most(so_far, ARL0), float(np.log(ARL0)))
 
 
-def watched(method: InnovationFilter | BayesPosterior, offset: Floats | float = 0.0) -> Watch:
+def watched(method: Method[Any], offset: Floats | float = 0.0) -> Watch:
     def watch(paths: Floats, rng: np.random.Generator, in_control: bool) -> Floats:
         return statistics(method, paths - offset, None, rng, ceiling if in_control else None)
 
@@ -238,7 +239,7 @@ def one_fit(name: str, seed: int, runs: int) -> Outcome:
     elif name in ("fitted", "harmonic", "no sine"):
         fit = fit_in_control(rows, NAMES, "state_space")
         assert fit.dynamics is not None
-        watch = watched(filter_of(fit.dynamics, fit.covariance.matrix))
+        watch = watched(filter_of(fit.dynamics, np.asarray(fit.covariance.matrix)))
         paths = [fit.scale.apply(x) for x in paths]
     elif name == "mean unknown":
         watch = watched(filter_of(known_model(ROWS), np.eye(P)), rows.mean(axis=0))
