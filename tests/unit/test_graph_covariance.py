@@ -14,7 +14,13 @@ from causaldq.methods.information import picked_in_order
 from causaldq.methods.registry import named_method
 from causaldq.models import graph_covariance
 from causaldq.models.factors import fit_factors
-from causaldq.models.graphs import _correlates, chosen_parents, chosen_structure, fit_graph
+from causaldq.models.graphs import (
+    _correlates,
+    _forward,
+    chosen_parents,
+    chosen_structure,
+    fit_graph,
+)
 from causaldq.models.rows import fit_scale
 from causaldq.run import step
 from causaldq.types import Floats
@@ -212,3 +218,15 @@ def test_effects_are_small_beside_the_stream_they_act_on() -> None:
     effects = csr_array([[1.0, 0.5e-5, 2e-5], [0.05, 1.0, 2e-3], [0.2, 0.5e-3, 1.0]])
     kept = graph_covariance._without_small(effects, deviation).toarray() != 0
     assert kept.tolist() == [[True, False, True], [False, True, True], [True, False, True]]
+
+
+def test_what_is_left_below_the_least_variance_is_not_explained_further() -> None:
+    """y = x + .0001 z: with x in, z would explain a hundred-millionth of y, and all that is left.
+
+    Of twice the variance that z needs to count, it does.
+    """
+    for effect, expected in ((1e-4, [True, False]), (1e-2, [True, True])):
+        products = np.array([[1, 0, 1], [0, 1, effect], [1, effect, 1 + effect**2]])
+        allowed = np.ones((1, 2), dtype=bool)
+        taken, _, _ = _forward(products[None], allowed, penalty=20.0, n=1000)
+        assert taken[0].tolist() == expected

@@ -282,3 +282,21 @@ def test_errors_are_white_where_none_follows_from_the_one_before() -> None:
     errors[1:, 0] += 0.6 * errors[:-1, 0]
     errors[1:, 2] -= 0.6 * errors[:-1, 2]
     assert _not_white(errors) == 2
+
+
+def test_a_round_of_em_does_not_depend_on_the_unit() -> None:
+    rng = np.random.default_rng(6)
+    model = a_model(3, rng)
+    rows = model.simulate(1, 60, rng)[0]
+    large = replace(model, q=1e6 * model.q, r=1e6 * model.r)
+    found, _ = em.em_round(model, rows, model.stationary)
+    scaled, _ = em.em_round(large, 1e3 * rows, large.stationary)
+    np.testing.assert_allclose(scaled.a, found.a, atol=1e-6)
+    np.testing.assert_allclose(scaled.q / 1e6, found.q, atol=1e-6)
+    np.testing.assert_allclose(scaled.r / 1e6, found.r, atol=1e-6)
+
+
+def test_the_grid_of_starts_holds_shares_of_noise_and_memories_that_fade() -> None:
+    assert list(em.START_R) == sorted(set(em.START_R))
+    assert 0 < em.START_R[0] < em.START_R[-1] < 1
+    assert np.abs(em.START_A).max() < 1
