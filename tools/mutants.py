@@ -359,7 +359,11 @@ def main() -> int:
     parser.add_argument("--nearest", type=int, default=4, help="test files for a mutant, at most")
     parser.add_argument("--only", default="", help="a part of the path of the modules")
     parser.add_argument("--folder", type=Path, default=ROOT / "logs/mutants")
-    parser.add_argument("--again", action="store_true", help="those not killed once more")
+    parser.add_argument(
+        "--again",
+        action="store_true",
+        help="survivors once more, but for those that are explained",
+    )
     given = parser.parse_args()
     known = explained()
     paths = [path for path in library() if given.only in str(path.relative_to(SOURCE))]
@@ -368,8 +372,14 @@ def main() -> int:
     folder = given.folder.resolve()
     folder.mkdir(parents=True, exist_ok=True)
     log = folder / "verdicts.jsonl"
-    found = {label: old for label, old in told(log).items() if not given.again or old == "killed"}
+    found = told(log)
     left = [(number, mutant) for number, mutant in enumerate(drawn) if mutant.label not in found]
+    if given.again:
+        left = [
+            (number, mutant)
+            for number, mutant in enumerate(drawn)
+            if found.get(mutant.label) != "killed" and mutant.key not in known
+        ]
     os.environ["OMP_NUM_THREADS"] = "1"
     for name in PACKAGES:
         import_module(name)
