@@ -210,3 +210,22 @@ def test_one_run_picks_the_sensors_that_it_picks_among_others(shown: str) -> Non
             covariance, weights.repeat(2, axis=0), m, signatures, noise.repeat(2, axis=0)
         )
         assert (alone == twice).all()
+
+
+def test_a_belief_is_the_chance_of_a_shift_times_its_expected_size() -> None:
+    """Against sums over a fine grid of shifts, each prior variance as likely as the others."""
+    method = a_filter(np.eye(5), 2)
+    score, information = np.array([[0.5, -6.0, 9.0]]), np.array([[1.0, 4.0, 3.0]])
+    log_ratio, worth = method._belief(score, information)
+    shift = np.linspace(-30, 30, 600_001)
+    for s, k, ratio, found in zip(score[0], information[0], log_ratio[0], worth[0], strict=True):
+        prior = np.mean(
+            [np.exp(-(shift**2) / 2 / v) / np.sqrt(2 * np.pi * v) for v in method.variances], axis=0
+        )
+        weights = prior * np.exp(s * shift - k * shift**2 / 2)
+        total = weights.sum() * (shift[1] - shift[0])
+        assert ratio == pytest.approx(np.log(total), abs=1e-6)
+        square = (weights * shift**2).sum() / weights.sum()
+        q = method.share
+        chance = q * total / (1 - q + q * total)
+        assert found == pytest.approx(chance * np.sqrt(square), rel=1e-6)

@@ -115,3 +115,13 @@ def test_no_bound_where_there_is_none(
 def test_a_limit_of_no_kind_is_refused() -> None:
     with pytest.raises(ConfigError, match="'simulated' or 'bound'"):
         evaluate(["greedy"], simulate(5), 2, [Shift()], limit="exact")  # type: ignore[arg-type]
+
+
+def test_ten_paths_are_the_least() -> None:
+    def table(paths: int) -> object:
+        given = {"arl0": 8.0, "limit": "bound", "replications": 10, "horizon": 20, "paths": paths}
+        return evaluate(["bayes_posterior"], simulate(4, degree=0), 2, [Shift()], **given)  # type: ignore[arg-type]
+
+    table(10)
+    with pytest.raises(ConfigError, match="9 paths; give at least 10"):
+        table(9)

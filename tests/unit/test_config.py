@@ -6,17 +6,18 @@ from typing import Any
 
 import pytest
 import yaml
+from pydantic import ValidationError
 
 from causaldq.calibration import CalibrationSettings
 from causaldq.discovery.settings import DiscoverySettings, UncertaintySettings
 from causaldq.errors import ConfigError
 from causaldq.learn.equivariant.settings import EquivariantSettings
-from causaldq.learn.settings import AgentSettings
+from causaldq.learn.settings import AgentSettings, RewardSettings
 from causaldq.methods.registry import index_methods
 from causaldq.pipeline.config import BaselineSettings, Config, EvaluationSettings
 from causaldq.pipeline.loading import check_files, load_config, merge, schema
 from causaldq.pipeline.plan import Plan
-from causaldq.setting import Settings
+from causaldq.setting import Settings, Share
 from causaldq.statistic import StatisticSettings
 from causaldq.worlds.simulation import SimulationSource
 
@@ -324,3 +325,20 @@ def test_published_profiles_have_the_stages_of_the_first() -> None:
     for place in copies:
         assert not place.is_symlink()
         assert place.read_bytes() == (CONFIG.parent / "dvc.yaml").read_bytes(), place
+
+
+def test_a_share_lies_between_none_and_all() -> None:
+    class One(Settings):
+        share: Share
+
+    assert One(share=0.5).share == 0.5
+    for wrong in (0.0, 1.0, -0.1, 1.1):
+        with pytest.raises(ValidationError):
+            One(share=wrong)
+
+
+def test_the_paper_s_reward() -> None:
+    """Section 4.3: +1 for a hit, -20 for none, over the hundred steps after the change."""
+    found = RewardSettings().model_dump(exclude={"credit"})
+    expected = {"hit": 1, "hit_state": 0, "miss": -20, "before": 0, "after": 0, "duration": 100}
+    assert found == expected

@@ -264,3 +264,19 @@ def test_streams_of_a_structure_are_drawn_from_it() -> None:
     nothing = np.broadcast_to(0.0, (MANY, MANY))
     streams = StreamModel(tuple(map(str, range(MANY))), np.empty((0, MANY)), structure, nothing)
     assert streams.in_control(2, 3, RNG(0)).shape == (2, 3, MANY)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, 0.0, -1.0])
+def test_groups_have_finite_covariances_with_a_positive_diagonal(value: float) -> None:
+    matrices = np.tile(np.eye(2), (2, 1, 1))
+    BlockCovariance(np.array([0, 0, 1, 1]), matrices)
+    matrices[1, 0, 0] = value
+    with pytest.raises(ConfigError, match="positive diagonal"):
+        BlockCovariance(np.array([0, 0, 1, 1]), matrices)
+
+
+def test_off_the_diagonal_covariances_of_groups_are_finite_too() -> None:
+    matrices = np.tile(np.eye(2), (2, 1, 1))
+    matrices[0, 0, 1] = matrices[0, 1, 0] = np.nan
+    with pytest.raises(ConfigError, match="must be finite"):
+        BlockCovariance(np.array([0, 0, 1, 1]), matrices)

@@ -2,7 +2,9 @@
 
 import numpy as np
 import pytest
+from scipy.stats import norm
 
+from causaldq.models import diagnoses
 from causaldq.models.diagnoses import diagnose
 from causaldq.types import Floats
 
@@ -88,3 +90,41 @@ def test_held_values_are_no_fault() -> None:
     rows = rows_with_memory(1000, 0.5, rng)
     rows[1::2, 0] = rows[::2, 0]
     assert diagnose(rows, NAMES) == []
+
+
+def test_the_stream_that_changed_most_comes_first() -> None:
+    rows = rows_with_memory(1000, 0.0, np.random.default_rng(4))
+    rows[500:, 1] += 2.0
+    rows[600:, 4] -= 4.0
+    rows[400:, 6] += 3.0
+    (found,) = diagnose(rows, NAMES)
+    assert found.streams == ("e", "g", "b")
+    assert np.abs(np.array(found.rows) - [600, 400, 500]).max() <= 5
+    assert found.text.index("e (-") < found.text.index("g (+") < found.text.index("b (+")
+
+
+def test_tails_are_heavy_where_three_values_are_more_than_five_deviations_off() -> None:
+    values = np.random.default_rng(5).permutation(norm.ppf((np.arange(1000) + 0.5) / 1000))
+    rows = np.column_stack([np.random.default_rng(6).permutation(values) for _ in range(2)])
+    rows[[200, 400], 0] = 5.5, -5.5
+    rows[[300, 500], 1] = 5.5, -5.5
+    assert diagnose(rows, ("a", "b")) == []
+    rows[700, 0] = 5.5
+    (found,) = diagnose(rows, ("a", "b"))
+    assert (found.fault, found.streams, found.rows) == ("heavy tails", ("a",), (200, 400, 700))
+
+
+def test_a_word_about_a_mean_is_as_often_wrong_as_its_level_says(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The largest of p bridges passes the level with about the chance that is asked for.
+
+    Its bound is sharp where the chance is small; .1 is, and 1500 trials know it to .008.
+    """
+    monkeypatch.setattr(diagnoses, "LEVEL", 0.1)
+    monkeypatch.setattr(diagnoses, "SMALLEST", 0.0)
+    rng = np.random.default_rng(7)
+    trials = [diagnose(rng.normal(size=(400, 2)), ("a", "b")) for _ in range(1500)]
+    words = {"drift", "change inside"}
+    wrong = np.mean([any(one.fault in words for one in found) for found in trials])
+    assert 0.07 < wrong < 0.11

@@ -306,3 +306,44 @@ def test_a_crossing_leaves_false_alarms_out() -> None:
         }
     )
     assert crossing([rows])["geometric_mean"].tolist() == [pytest.approx(2.0)]
+
+
+def test_features_by_hand() -> None:
+    """Scaled as they were in training, or trained weights would mean something else."""
+    problem = a_problem(6, 2)
+    method, rng = BayesPosterior(problem, FILTER), np.random.default_rng(4)
+    state = method.start(2, None, rng)
+    for _ in range(9):
+        state, _, _ = step(method, state, rng.normal(size=(2, 6)), rng)
+    alone = conditional_variance(method.covariance)
+    found = features(method, state, alone)
+    odds = method.posterior(state) / (1 - method.posterior(state))
+    worth = method.expected_worth(state)
+    deviations = np.abs(state.score) / np.sqrt(1 + state.information)
+    expected = [
+        np.log(odds) / 3,
+        np.log(worth / worth.mean(axis=1, keepdims=True)) / 2,
+        np.log(1 + state.unread) / 3,
+        method.over_times(state, deviations, 0.0) / 2,
+        method.over_times(state, np.log(1 + state.information), 0.0) / 3,
+        np.tile(alone / 3, (2, 1)),
+    ]
+    np.testing.assert_allclose(found.streams, np.stack(expected, axis=-1), rtol=1e-4, atol=1e-6)
+    evidence = method.log_evidence(state) / 5
+    run = np.column_stack([np.full(2, 2 / 6), np.full(2, np.log(6) / 5), evidence])
+    np.testing.assert_allclose(found.run, run, rtol=1e-5)
+
+
+def test_a_mixture_of_dense_graphs_has_every_edge() -> None:
+    mixture = equivariant_job(causal=True).training.mixture
+    dense = mixture.model_copy(update={"sizes": [5], "degree": [50.0, 50.0]})
+    for seed in range(5):
+        drawn = draw(dense, 2, np.random.default_rng(seed))
+        assert (drawn.effects != 0).sum() == 5 * 4 // 2
+
+
+def test_the_network_is_for_one_plant_at_a_time() -> None:
+    problem = a_problem(5, 2)
+    several = Problem(np.tile(problem.covariance, (3, 1, 1)), 2, STATISTIC, problem.graphs)
+    with pytest.raises(ConfigError, match="one covariance"):
+        CausalDqEq(several, FILTER, made_network(causal=True).weights)

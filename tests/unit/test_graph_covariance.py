@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
 from causaldq import FactorCovariance, GraphCovariance, Monitor, Problem, simulate
 from causaldq.covariance import DENSE_MOST, correlation_of, ridged
@@ -13,7 +14,13 @@ from causaldq.methods.information import picked_in_order
 from causaldq.methods.registry import named_method
 from causaldq.models import graph_covariance
 from causaldq.models.factors import fit_factors
-from causaldq.models.graphs import chosen_parents, chosen_structure, fit_graph
+from causaldq.models.graphs import (
+    _correlates,
+    _forward,
+    chosen_parents,
+    chosen_structure,
+    fit_graph,
+)
 from causaldq.models.rows import fit_scale
 from causaldq.run import step
 from causaldq.types import Floats
@@ -194,3 +201,32 @@ def test_a_fit_to_many_streams_tells_a_chain_by_a_graph() -> None:
     assert isinstance(found, GraphCovariance)
     near = found.rows_of(np.arange(100))[np.arange(99), np.arange(1, 100)]
     assert abs(near.mean() - 0.5) < 0.05
+
+
+def test_few_streams_are_all_tried_on_each_other() -> None:
+    rows = standardised(RNG(9).standard_normal((200, 4)))
+    near, size = _correlates(rows, np.arange(4))
+    for i in range(4):
+        assert sorted(near[i]) == [j for j in range(4) if j != i]
+        for j, found in zip(near[i], size[i], strict=True):
+            assert found == pytest.approx(abs(np.mean(rows[:, i] * rows[:, j])), abs=1e-5)
+
+
+def test_effects_are_small_beside_the_stream_they_act_on() -> None:
+    """An effect of a stream on itself, and those of others in the units of both streams."""
+    deviation = np.array([1.0, 100.0, 100.0])
+    effects = csr_array([[1.0, 0.5e-5, 2e-5], [0.05, 1.0, 2e-3], [0.2, 0.5e-3, 1.0]])
+    kept = graph_covariance._without_small(effects, deviation).toarray() != 0
+    assert kept.tolist() == [[True, False, True], [False, True, True], [True, False, True]]
+
+
+def test_what_is_left_below_the_least_variance_is_not_explained_further() -> None:
+    """y = x + .0001 z: with x in, z would explain a hundred-millionth of y, and all that is left.
+
+    Of twice the variance that z needs to count, it does.
+    """
+    for effect, expected in ((1e-4, [True, False]), (1e-2, [True, True])):
+        products = np.array([[1, 0, 1], [0, 1, effect], [1, effect, 1 + effect**2]])
+        allowed = np.ones((1, 2), dtype=bool)
+        taken, _, _ = _forward(products[None], allowed, penalty=20.0, n=1000)
+        assert taken[0].tolist() == expected

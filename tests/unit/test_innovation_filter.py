@@ -10,12 +10,14 @@ from hypothesis import strategies as st
 from causaldq import check_method
 from causaldq.methods.base import Problem
 from causaldq.methods.change_times import ChangeTimes
+from causaldq.methods.greedy import Greedy
 from causaldq.methods.innovation_filter import (
     InnovationFilter,
     InnovationFilterSettings,
     InnovationState,
+    _weighed,
 )
-from causaldq.models.state_space import StateSpace
+from causaldq.models.state_space import Seen, StateSpace
 from causaldq.run import statistics, step
 from causaldq.types import Floats, Ints
 
@@ -205,3 +207,62 @@ def test_it_keeps_its_run_length_on_its_own_model_and_beats_the_filter_without_m
             reached = average_run_length(lengths, censored)
             assert reached > 50.0 * (1 - 2 / np.sqrt((~censored).sum()))
     assert found[0] < found[1]
+
+
+def test_kinds_of_change_add_up_to_the_chance_of_one() -> None:
+    rng = np.random.default_rng(8)
+    model = a_plant(4, rng)
+    method = a_filter(model, 2)
+    state, _ = followed(method, model.simulate(3, 15, rng))
+    np.testing.assert_allclose(method.kinds(state).sum(axis=-1), method.posterior(state))
+
+
+def test_what_a_reading_is_worth_by_hand() -> None:
+    """A mean of half the size is worth log(1 + 1/4) where it shows against a deviation of two."""
+    model = a_plant(3, np.random.default_rng(9))
+    method = a_filter(replace(model, r=4.0 * np.eye(3)), 1)
+    state = method.start(1, None, np.random.default_rng(0))
+    shape = state.score.shape
+    total = np.full(shape[:2], -np.inf)
+    total[0, 1] = 800.0  # the candidate that is believed
+    state = replace(
+        state,
+        covariance=np.zeros((1, 3, 3)),
+        unread=np.full((1, 3), 5),
+        size=np.full(shape, 1.0),
+        absorbed=np.full(shape, 0.5),
+        widened=np.full(shape, 0.3),
+        moved=np.full(shape, 0.6),
+        total=total,
+    )
+    worth = 4.0 * (0.3 + 0.6 * np.log(1 + 0.5 / 2.0))
+    np.testing.assert_allclose(method.worth(state), np.full((1, 3), worth))
+
+
+def test_wider_deviations_weigh_less() -> None:
+    """Twice the width: a quarter of the score and of the information, four times the variance."""
+    covariance = np.array([[[2.0, 0.5], [0.5, 1.0]]])
+    seen = Seen(
+        innovation=np.array([[1.0, -0.5]]),
+        covariance=covariance,
+        precision=np.linalg.inv(covariance),
+        gain=np.zeros((1, 2, 2)),
+        news=np.array([[True, True]]),
+    )
+    usual, wide = (_weighed(seen, np.full((1, 2), width)) for width in (1.0, 2.0))
+    for part, alone, factor in zip(wide, usual, (1 / 4, 1 / 4, 4), strict=True):
+        np.testing.assert_allclose(part, factor * alone)
+
+
+def test_it_is_given_a_model_of_memory() -> None:
+    assert InnovationFilter.uses_dynamics
+    assert not Greedy.uses_dynamics
+
+
+def test_change_times_are_kept_by_the_powers_of_two_in_them() -> None:
+    """By the definition: how often two divides a time, and the first belongs to the highest."""
+    times = ChangeTimes(levels=4, kept=2)
+    for t in range(1, 64):
+        level = min(next(k for k in range(7) if t % 2 ** (k + 1)), 3)
+        assert times.begins(np.array([t]))[0] // 2 == level
+    assert times.begins(np.array([0]))[0] // 2 == 3

@@ -29,7 +29,9 @@ from causaldq import example_plant
 from causaldq.__main__ import app
 from causaldq.errors import DataError
 from causaldq.live.rows import Clock, Row, RowReader
+from causaldq.tables import content
 from causaldq.tables.inspection import inspect
+from causaldq.tables.layout import laid_out
 from causaldq.tables.rows import normal_rows
 from causaldq.tables.settings import TableSettings
 
@@ -325,3 +327,39 @@ def test_fit_says_what_it_guessed_and_counts_rows_as_the_file_does(tmp_path: Pat
         CliRunner().invoke(app, ["inspect", str(path), "--write", str(with_table)]).exit_code == 0
     )
     assert not CliRunner().invoke(app, [*given, "--table", str(with_table)]).stderr
+
+
+def test_whole_numbers_are_names_unless_the_settings_say_that_there_are_none(
+    tmp_path: Path,
+) -> None:
+    records: list[list[object]] = [["1", "2", "3"], ["0.5", "1.5", "2.5"]]
+    named = laid_out(tmp_path, records, [1, 2], ".")
+    assert (named.names, len(named.lines)) == (["1", "2", "3"], 1)
+    bare = laid_out(tmp_path, records, [1, 2], ".", header=0, first=1)
+    assert len(bare.lines) == 2
+    assert [finding.kind for finding in bare.findings] == ["no header"]
+
+
+def test_a_table_is_printed_unless_json_is_asked_for(tmp_path: Path) -> None:
+    path = put(tmp_path, PLANT)
+    done = CliRunner().invoke(app, ["inspect", str(path)])
+    assert done.stdout.splitlines()[-1].endswith("findings: 1")
+    assert "{" not in done.stdout
+
+
+@pytest.mark.parametrize(("rows", "stuck"), [(19, False), (20, True)])
+def test_a_sensor_is_stuck_from_twenty_rows_on(tmp_path: Path, rows: int, stuck: bool) -> None:
+    table = PLANT.copy()
+    table.loc[table.index[100 : 100 + rows], "feed_flow"] = 12.0
+    found = kinds(inspect(put(tmp_path, table)))
+    assert (("stuck", "column 'feed_flow'") in found) == stuck
+
+
+def test_as_many_values_as_may_be_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "plant.parquet"
+    PLANT.to_parquet(path, index=False)
+    monkeypatch.setattr(content, "MOST_CELLS", PLANT.size)
+    assert inspect(path).rows == len(PLANT)
+    monkeypatch.setattr(content, "MOST_CELLS", PLANT.size - 1)
+    with pytest.raises(DataError, match="more than"):
+        inspect(path)

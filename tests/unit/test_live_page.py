@@ -2,12 +2,14 @@
 
 import asyncio
 import json
+from typing import Any
 
 from plants import NAMES, monitor, rows
 
 from causaldq import Session, WatchSettings
 from causaldq.live.board import Board
-from causaldq.live.server import _told
+from causaldq.live.control import LONGEST, Control
+from causaldq.live.server import _told, application
 
 SETTINGS = WatchSettings(after="continue")
 
@@ -61,3 +63,33 @@ def test_numbers_of_an_earlier_process_are_not_taken_for_ones_own() -> None:
     assert told(board, ids[1], 1) == every[2:]
     for last in (earlier.snapshot()["number"], "5000", "-3", f"{board.run}-x"):
         assert told(board, last, 4) == ["event: again\ndata: {}\n\n", *every]
+
+
+def answered(body: bytes) -> int:
+    """The status of a command that is posted with the token."""
+    session, control = Session(monitor(), SETTINGS), Control(None)
+    app = application(Board(session), control, "secret", ["localhost"])
+    headers = [(b"host", b"localhost"), (b"authorization", b"Bearer secret")]
+    scope = {
+        **{"type": "http", "method": "POST", "path": "/command", "headers": headers},
+        **{"query_string": b"", "http_version": "1.1", "scheme": "http", "root_path": ""},
+    }
+    sent: list[Any] = []
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    asyncio.run(app(scope, receive, send))
+    return int(sent[0]["status"])
+
+
+def test_a_command_is_taken_unless_it_is_too_long() -> None:
+    def padded(length: int) -> bytes:
+        text = b'{"command": "acknowledge"}'
+        return text + b" " * (length - len(text))
+
+    assert answered(padded(2 * LONGEST)) == 202
+    assert answered(padded(2 * LONGEST + 1)) == 413

@@ -311,3 +311,13 @@ def test_settings_that_are_wrong_are_named(tmp_path: Path, text: str, words: str
     path.write_text(text)
     with pytest.raises(ConfigError, match=words):
         read_settings(path)
+
+
+def test_a_command_that_fails_is_said() -> None:
+    told: list[str] = []
+    hooks = Hooks(OnAlarm(command=[sys.executable, "-c", "raise SystemExit(3)"]), told.append)
+    hooks.write({"event": "raised"})
+    hooks.close()
+    (text,) = told
+    assert text.startswith(f"on_alarm.command failed {TRIES} times")
+    assert "exit status 3" in text

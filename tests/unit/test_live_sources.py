@@ -182,3 +182,22 @@ def test_a_header_with_one_name_twice_is_known_again() -> None:
     assert kinds == [
         *(None, {"flow": "1", "flow (2)": "2"}, "header", {"flow": "3", "flow (2)": "4"}),
     ]
+
+
+def test_the_longest_line_that_is_read_is_known_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sources, "LONGEST_LINE", 8)
+    for text, length in ((b"1234567\n", 8), (b"12345678\n", 0)):
+        path = tmp_path / "a.csv"
+        path.write_bytes(text)
+        file = FileSource(path)
+        file.line()
+        found = file.position()
+        assert (found["offset"], found["length"]) == (len(text), length)
+
+
+def test_a_folder_gives_its_last_line_unless_told_to_leave_it(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("a,b\n1,2")
+    folder = FolderSource(tmp_path)
+    assert [folder.line() for _ in range(2)] == [b"a,b\n", b"1,2"]

@@ -15,7 +15,7 @@ from causaldq.__main__ import app
 from causaldq.calibration import RunLength
 from causaldq.commands import ALARMED
 from causaldq.errors import CausalDQError, ConfigError, DataError
-from causaldq.example import ROWS, plant
+from causaldq.example import FAULT, ROWS, STREAMS, plant
 from causaldq.files import write_arrays, write_json
 from causaldq.limits import Limit
 from causaldq.live.records import as_text, of_event
@@ -361,3 +361,11 @@ def test_an_alarm_names_its_cause_and_the_way_it_took(tmp_path: Path, method: st
     assert (last.stream, last.probability > 0.9, last.shift > 0.5) == (NAMES[1], True, True)
     assert last.paths
     assert all(path[0] == NAMES[1] for path in last.paths)
+
+
+def test_a_stream_of_the_example_has_the_mean_and_deviation_it_is_given() -> None:
+    """In 800 rows with a little memory a deviation is known to 4%, a mean to 5% of it."""
+    rows = example_plant().iloc[:FAULT]
+    for name, (mean, deviation) in STREAMS.items():
+        assert rows[name].std() == pytest.approx(deviation, rel=0.16)
+        assert rows[name].mean() == pytest.approx(mean, abs=0.2 * deviation)

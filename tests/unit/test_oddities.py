@@ -5,6 +5,7 @@ import pytest
 
 from causaldq.models.rows import memory
 from causaldq.tables import oddities
+from causaldq.tables.cells import is_date
 from causaldq.types import Floats
 
 
@@ -125,3 +126,9 @@ def test_streams_that_are_the_same_up_to_scale() -> None:
     rows = np.column_stack([first, second, 32 - 1.8 * first, near])
     assert oddities.alike(rows) == [(0, 2)]
     assert oddities.alike(rows, 3e-4) == [(0, 2), (0, 3), (2, 3)]
+
+
+@pytest.mark.parametrize("cell", [None, "", 3.0, "12", "1.5", ["2024-01-01"], "yesterday"])
+def test_what_is_no_date(cell: object) -> None:
+    assert not is_date(cell)
+    assert is_date("2024-01-01")

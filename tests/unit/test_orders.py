@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from causaldq.discovery.graph import Graph, is_acyclic
-from causaldq.discovery.orders import draw_graphs, parent_scores
+from causaldq.discovery.orders import _sampled_places, draw_graphs, parent_scores
 from causaldq.discovery.settings import DiscoverySettings, OrderSettings, UncertaintySettings
 from causaldq.discovery.uncertainty import possible_graphs
 from causaldq.models.streams import StreamModel
@@ -171,3 +171,21 @@ def test_a_known_graph_is_not_uncertain(chain_model: Callable[[int], StreamModel
     rng = np.random.default_rng(2)
     graphs = possible_graphs(model, discovery("ground_truth"), uncertainty(by), rng)
     assert np.array_equal(graphs, (model.effects != 0)[None])
+
+
+def test_orders_are_sampled_so_many_sweeps_apart_after_the_first_ones() -> None:
+    """Two first sweeps and one in five end where one and one in one have come after six."""
+    scores = parent_scores(np.eye(4), 50, order_settings())
+    for seed in range(10):
+        often, seldom = (
+            list(
+                _sampled_places(
+                    scores, count, order_settings(**changed), np.random.default_rng(seed)
+                )
+            )
+            for count, changed in (
+                (11, {"burn_in": 1, "spacing": 1}),
+                (2, {"burn_in": 2, "spacing": 5}),
+            )
+        )
+        assert [place.tolist() for place in seldom] == [often[5].tolist(), often[10].tolist()]

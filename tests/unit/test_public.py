@@ -3,6 +3,7 @@
 import doctest
 import inspect
 import sys
+from dataclasses import dataclass
 from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
@@ -17,6 +18,7 @@ from causaldq.contract import ContractError
 from causaldq.errors import CausalDQError, ConfigError
 from causaldq.methods.base import Method, State, top
 from causaldq.methods.greedy import Greedy
+from causaldq.methods.local import LocalState
 from causaldq.methods.registry import AGENTS, NAMES
 
 HOMES = sorted(
@@ -94,6 +96,19 @@ class Shares(Greedy):
         return super().statistic(state) + state.contributions.mean()
 
 
+@dataclass(frozen=True)
+class Merged(LocalState):
+    """Takes a run that is asked for twice only once."""
+
+    def take(self, rows: Any) -> Any:
+        return super().take(np.array(list(dict.fromkeys(np.asarray(rows).tolist())), np.int64))
+
+
+class Merges(Greedy):
+    def start(self, n: int, truth: Any, rng: Any) -> Any:
+        return Merged(**vars(super().start(n, truth, rng)))
+
+
 class Stumbles(Greedy):
     """Wants every reading."""
 
@@ -110,6 +125,7 @@ class Stumbles(Greedy):
         (Twice, "a stream twice"),
         (Forgets, "another course"),
         (Shares, "keeps? |changes the statistic"),
+        (Merges, "State.take changes"),
         (Stumbles, "NaN after"),
     ],
 )

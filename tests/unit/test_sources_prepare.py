@@ -16,6 +16,7 @@ from causaldq.models.rows import (
     block_length,
     estimate_covariance,
     fit_scale,
+    ledoit_wolf,
     memory,
     resample,
     varying,
@@ -197,3 +198,10 @@ def test_blocks_for_the_tennessee_eastman_process() -> None:
     # The faulty runs leave the in-control scale; the in-control test run does not.
     paths = block_bootstrap(z, 50, 100, block_length(z), np.random.default_rng(1))
     assert abs(paths.mean()) < 0.05
+
+
+def test_a_shrunk_covariance_does_not_depend_on_the_origin() -> None:
+    rows = np.random.default_rng(5).standard_normal((40, 6))
+    (there, much), (here, as_much) = ledoit_wolf(rows + np.arange(6)), ledoit_wolf(rows)
+    np.testing.assert_allclose(there, here, atol=1e-10)
+    assert much == pytest.approx(as_much)

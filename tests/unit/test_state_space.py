@@ -10,7 +10,7 @@ from scipy.linalg import block_diag
 from scipy.stats import multivariate_normal
 
 from causaldq.models import em
-from causaldq.models.in_control import chosen_model, fit_in_control
+from causaldq.models.in_control import _not_white, chosen_model, fit_in_control
 from causaldq.models.state_space import StateSpace
 from causaldq.types import Floats
 
@@ -229,3 +229,74 @@ def test_apart_each_stream_is_followed_as_if_alone() -> None:
         np.testing.assert_allclose(
             apart[:, [i]], alone.innovations(rows[:, [i]]).standardised, atol=1e-9
         )
+
+
+def test_a_round_of_em_moves_by_the_mean_of_what_is_expected() -> None:
+    """Q and R after a round are means of expected squares, with the memory the round found."""
+    rng = np.random.default_rng(5)
+    model = a_model(3, rng)
+    rows = model.simulate(1, 12, rng)[0]
+    n = len(rows)
+    moments, _ = em._moments(model, rows, model.stationary)
+    found, _ = em.em_round(model, rows, model.stationary, kept=1.0)
+    step = found.a - model.a
+    assert np.abs(step).max() > 0.01
+    moves = (n - 1) * model.q + model.q @ moments.innovation @ model.q
+    crossed = model.q @ moments.crossed * step
+    moves = moves - crossed - crossed.T + moments.state * np.outer(step, step)
+    np.testing.assert_allclose(found.q, moves / (n - 1), atol=1e-10)
+    noises = n * model.r + model.r @ moments.measurement @ model.r
+    np.testing.assert_allclose(found.r, noises / n, atol=1e-10)
+
+
+def test_what_a_stream_holds_is_told_by_neighbours_that_are_both_there() -> None:
+    nan = np.nan
+    rows = np.array([[5, 5, nan, 7, 7, nan, 9, 9], [1, 2, 3, 4, nan, 6, 7, 8]], dtype=float).T
+    np.testing.assert_allclose(em.holding(rows), [8.0, 1.0])  # as long as all rows; not at all
+
+
+def test_a_stream_is_held_where_its_period_is_more_than_a_row() -> None:
+    plain = StateSpace.independent(np.eye(3), rows=100)
+    assert replace(plain, period=np.array([1.0, 1.5, 2.0])).held.tolist() == [False, True, True]
+
+
+def test_the_long_run_weighs_lags_less_and_less() -> None:
+    """Bartlett's weights, of lags up to LAGS: by the definition, and by hand for two spikes."""
+    errors = np.random.default_rng(2).normal(size=(300, 2)).cumsum(axis=0)
+    expected = np.ones(2)
+    for i, one in enumerate(errors.T):
+        for lag in range(1, em.LAGS + 1):
+            share = sum(one[t] * one[t - lag] for t in range(lag, 300)) / (one @ one)
+            expected[i] += 2 * (1 - lag / (em.LAGS + 1)) * share
+    np.testing.assert_allclose(em.long_run(errors), expected)
+    apart = np.zeros((100, 3))
+    apart[10] = 1.0
+    apart[[10 + em.LAGS, 11 + em.LAGS, 11], [0, 1, 2]] = 1.0
+    last, first = 1 / (em.LAGS + 1), em.LAGS / (em.LAGS + 1)
+    np.testing.assert_allclose(em.long_run(apart), [1 + last, 1.0, 1 + first])
+
+
+def test_errors_are_white_where_none_follows_from_the_one_before() -> None:
+    errors = np.random.default_rng(4).normal(size=(500, 3))
+    assert _not_white(errors) == 0
+    errors[1:, 0] += 0.6 * errors[:-1, 0]
+    errors[1:, 2] -= 0.6 * errors[:-1, 2]
+    assert _not_white(errors) == 2
+
+
+def test_a_round_of_em_does_not_depend_on_the_unit() -> None:
+    rng = np.random.default_rng(6)
+    model = a_model(3, rng)
+    rows = model.simulate(1, 60, rng)[0]
+    large = replace(model, q=1e6 * model.q, r=1e6 * model.r)
+    found, _ = em.em_round(model, rows, model.stationary)
+    scaled, _ = em.em_round(large, 1e3 * rows, large.stationary)
+    np.testing.assert_allclose(scaled.a, found.a, atol=1e-6)
+    np.testing.assert_allclose(scaled.q / 1e6, found.q, atol=1e-6)
+    np.testing.assert_allclose(scaled.r / 1e6, found.r, atol=1e-6)
+
+
+def test_the_grid_of_starts_holds_shares_of_noise_and_memories_that_fade() -> None:
+    assert list(em.START_R) == sorted(set(em.START_R))
+    assert 0 < em.START_R[0] < em.START_R[-1] < 1
+    assert np.abs(em.START_A).max() < 1

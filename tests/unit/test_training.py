@@ -145,6 +145,10 @@ def test_the_log_counts_what_was_earned(
         most = min(settings.plan.k, settings.m)
         assert row["hit_share"] == pytest.approx(sum(hits) / (under * most))
         assert row["any_hit"] == pytest.approx(sum(hit > 0 for hit in hits) / under)
+    check = seen[len(log) * steps :]
+    hits = [int(hit) for step, running in check for hit in step.hits[running]]
+    assert sum(hits) > 0
+    assert log[-1]["frozen_hit_share"] == pytest.approx(sum(hits) / (len(hits) * most))
 
 
 def test_the_agent_without_causal_parts_needs_no_effects(

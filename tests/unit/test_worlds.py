@@ -9,6 +9,7 @@ from scipy.stats import kurtosis
 
 from causaldq import Problem, Shift, evaluate, simulate
 from causaldq.errors import ConfigError
+from causaldq.limits import true_graph
 from causaldq.methods.base import Method, State
 from causaldq.models.rows import estimate_covariance
 from causaldq.models.streams import StreamModel
@@ -138,3 +139,27 @@ def test_shifts_of_all_kinds_side_by_side() -> None:
 def test_what_cannot_be_is_refused(wrong) -> None:  # type: ignore[no-untyped-def]
     with pytest.raises(ConfigError, match="give"):
         wrong()
+
+
+def test_random_signs_are_signs_and_both_come() -> None:
+    model = simulate(5, degree=0)
+    signs = Shift(streams=3, signs="random").shifted(model, 200, np.random.default_rng(3))
+    assert ((signs != 0).sum(axis=1) == 3).all()
+    assert sorted(set(signs.ravel())) == [-1.0, 0.0, 1.0]
+    assert abs(signs.sum()) < 5 * np.sqrt(600)
+
+
+def test_the_true_graph_has_the_edges_of_the_effects() -> None:
+    model = simulate(6, degree=2, seed=1)
+    found = true_graph(model)
+    assert found is not None
+    assert found.tolist() == [(model.effects != 0).tolist()]
+    assert true_graph(simulate(6, degree=0)) is None
+
+
+def test_a_table_is_of_two_hundred_replications() -> None:
+    streams = simulate(4, degree=0)
+    table = evaluate(["greedy"], streams, 2, [Shift()], arl0=10, paths=20, before=5, horizon=5)
+    early = 200 * table["early"].iloc[0]
+    assert 0 < early < 200
+    assert early == pytest.approx(round(early), abs=1e-6)
