@@ -2,8 +2,8 @@
 
 import io
 import subprocess
-import tarfile
 import tempfile
+import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -87,12 +87,12 @@ def _opened(root: Path, name: str, profile: str) -> Iterator[_Side]:
 
 def _extract(root: Path, commit: str, folder: str, place: Path) -> None:
     done = subprocess.run(
-        ["git", "archive", "--format=tar", commit, folder], cwd=root, capture_output=True
+        ["git", "archive", "--format=zip", commit, folder], cwd=root, capture_output=True
     )
     if done.returncode:
         raise DataError(f"commit {commit} holds no {folder}; commit results together with dvc.lock")
-    with tarfile.open(fileobj=io.BytesIO(done.stdout)) as archive:
-        archive.extractall(place, filter="data")
+    with zipfile.ZipFile(io.BytesIO(done.stdout)) as archive:
+        archive.extractall(place)  # no names above the folder, and links as the text they hold
 
 
 def _side(folder: Path, name: str) -> _Side:
