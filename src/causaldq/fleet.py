@@ -1,8 +1,9 @@
-"""Many plants in one process: monitors of one method and size that advance together."""
+"""Many plants in one process: monitors of one size, those of one method advanced together."""
 
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields, replace
+from itertools import groupby
 from os import PathLike
 from pathlib import Path
 from typing import Any, Self
@@ -13,9 +14,10 @@ import numpy.typing as npt
 from causaldq.covariance import Structured, blocks
 from causaldq.errors import CausalDQError, ConfigError, DataError
 from causaldq.methods.base import State
+from causaldq.methods.resolve import MethodLike
 from causaldq.monitor import Monitor
 from causaldq.online import LARGEST, SHOWN
-from causaldq.sealed import read_sealed, write_sealed
+from causaldq.sealed import Arrays, read_sealed, write_sealed
 from causaldq.sensors import SPIKE, SensorState, allowed, set_aside
 from causaldq.state_arrays import flat
 from causaldq.types import Bools, Floats, Ints
@@ -50,18 +52,20 @@ class FleetReading:
 
 
 class Fleet:
-    """Monitors of k plants, with as many streams and sensors each, that advance together.
+    """Monitors of k plants, with as many streams and sensors each, behind one interface.
 
-    Their numbers are those of the monitors one by one, in a fraction of the time. Names, scale,
-    covariance and limit are each plant's own; the method and its settings are one.
+    Their numbers are those of the monitors one by one. Plants with a method that takes many at once
+    (`bayes_posterior`) and a covariance matrix advance together, in a fraction of the time, as far
+    as they follow each other with one method and the same settings. All others, of whatever method,
+    are advanced one by one, which takes as long as without a fleet. Names, scale, covariance, limit
+    and method are each plant's own.
 
     Parameters
     ----------
     monitors : sequence of Monitor
-        With a method that takes many plants (`bayes_posterior`), a covariance matrix, and sensors
-        without rules of their own.
+        Of one class, and with sensors without rules of their own.
     workers : int
-        Threads that share the plants.
+        Threads that share the plants, up to 125 at a time.
 
     Examples
     --------
@@ -82,9 +86,8 @@ class Fleet:
         _check(monitors)
         if workers < 1:
             raise ConfigError(f"{workers} workers; give at least 1")
-        parts = np.array_split(np.arange(len(monitors)), -(-len(monitors) // BATCH))
-        self._batches = [_Batch([monitors[i] for i in part]) for part in parts]
-        self._ends = np.cumsum([len(part) for part in parts])
+        self._batches = _batches(monitors)
+        self._ends = np.cumsum([len(batch.monitors) for batch in self._batches])
         self.p, self.m = monitors[0].method.problem.p, monitors[0].method.problem.m
         self._pool = ThreadPoolExecutor(workers) if workers > 1 else None
 
@@ -96,7 +99,7 @@ class Fleet:
         batch, place = self._place(number)
         return batch.monitor(place)
 
-    def _place(self, number: int) -> "tuple[_Batch, int]":
+    def _place(self, number: int) -> "tuple[_Batch | _OneByOne, int]":
         if not -len(self) <= number < len(self):
             raise IndexError(f"there is no plant {number}; give 0 to {len(self) - 1}")
         number %= len(self)
@@ -141,7 +144,7 @@ class Fleet:
             given = np.take_along_axis(given, self.next, axis=1)
         parts = np.split(given, self._ends[:-1])
         advance = self._pool.map if self._pool else map
-        found = list(advance(_Batch.update, self._batches, parts))
+        found = list(advance(lambda batch, part: batch.update(part), self._batches, parts))
         return FleetReading(
             *(np.concatenate([getattr(one, f.name) for one in found]) for f in fields(FleetReading))
         )
@@ -154,12 +157,18 @@ class Fleet:
         path : path
             The file appears whole or not at all.
         """
-        whole = [monitor._whole() for monitor in self]
-        arrays = {name: np.stack([one[1][name] for one in whole]) for name in whole[0][1]}
-        write_sealed(Path(path), "fleet", VERSION, {"plants": [one[0] for one in whole]}, arrays)
+        facts, arrays = zip(*(monitor._whole() for monitor in self), strict=True)
+        write_sealed(Path(path), "fleet", VERSION, {"plants": list(facts)}, _packed(arrays))
 
     @classmethod
-    def load(cls, path: str | PathLike[str], *, workers: int = 1) -> Self:
+    def load(
+        cls,
+        path: str | PathLike[str],
+        *,
+        workers: int = 1,
+        monitor: type[Monitor] = Monitor,
+        method: MethodLike | None = None,
+    ) -> Self:
         """Read a fleet that `save` wrote. Nothing in the file is executed.
 
         Parameters
@@ -168,6 +177,10 @@ class Fleet:
             The file.
         workers : int
             Threads that share the plants.
+        monitor : class
+            Of the monitors: `LargeMonitor` for a fleet of those.
+        method : class or callable, optional
+            For plants with a method of your own, which all have then: what makes it.
 
         Raises
         ------
@@ -176,11 +189,10 @@ class Fleet:
         """
         facts, arrays = read_sealed(Path(path), "fleet", VERSION, "save it again")
         try:
+            plants = facts["plants"]
+            apart = _unpacked(arrays, len(plants))
             return cls(
-                [
-                    Monitor._rebuilt(one, {name: array[i] for name, array in arrays.items()})
-                    for i, one in enumerate(facts["plants"])
-                ],
+                [monitor._rebuilt(*one, method) for one in zip(plants, apart, strict=True)],
                 workers=workers,
             )
         except CausalDQError as error:
@@ -202,8 +214,37 @@ class _Generators:
         return drawn
 
 
+class _OneByOne:
+    """Some plants of a fleet, k of them, each advanced by its own monitor."""
+
+    def __init__(self, monitors: list[Monitor]) -> None:
+        self.monitors = monitors
+
+    @property
+    def streams(self) -> Ints:
+        return np.stack([one._streams for one in self.monitors])
+
+    def monitor(self, number: int) -> Monitor:
+        return self.monitors[number]
+
+    def strength(self, number: int) -> Floats:
+        return self.monitors[number]._strength
+
+    def update(self, given: Floats) -> FleetReading:
+        asked = [one.next for one in self.monitors]
+        found = [one.update(row) for one, row in zip(self.monitors, given.tolist(), strict=True)]
+        both = list(zip(asked, found, strict=True))
+        return FleetReading(
+            np.array([one.alarm for one in found]),
+            np.array([bool(one.fault) for one in found]),
+            np.array([one.statistic for one in found]),
+            np.array([[name in one.missing for name in names] for names, one in both]),
+            np.array([[name in one.aside for name in names] for names, one in both]),
+        )
+
+
 class _Batch:
-    """Some plants of a fleet, k of them."""
+    """Some plants of a fleet, k of them, whose arrays advance at once."""
 
     def __init__(self, monitors: list[Monitor]) -> None:
         self.monitors = monitors
@@ -296,33 +337,71 @@ class _Batch:
 
 
 def _check(monitors: Sequence[Monitor]) -> None:
-    """Refuse monitors that cannot advance together."""
+    """Refuse monitors that one interface cannot hold."""
     if not monitors:
         raise ConfigError("a fleet without monitors; give at least one")
     first = monitors[0]
-    if not first.method.many_plants:
-        raise ConfigError(f"{first.name} takes no fleet; bayes_posterior does")
-    wanted = _kind(first)
     for number, one in enumerate(monitors):
-        if isinstance(one.method.problem.covariance, Structured):
-            raise ConfigError(f"plant {number} has a structured covariance; give it a matrix")
         if not one._layout.is_plain:
             raise ConfigError(f"plant {number} has rules for its sensors, which a fleet has not")
-        if _kind(one) != wanted:
+        if type(one) is not type(first) or _size(one) != _size(first):
             raise ConfigError(
-                f"plant {number} differs from plant 0 in method, settings, streams or sensors;"
+                f"plant {number} differs from plant 0 in streams, sensors or class of monitor;"
                 " give each kind a fleet of its own"
             )
 
 
+def _batches(monitors: Sequence[Monitor]) -> "list[_Batch | _OneByOne]":
+    """The plants in their order, those that can together."""
+    found: list[_Batch | _OneByOne] = []
+    for kind, group in groupby(monitors, _kind):
+        plants = list(group)
+        form = _Batch if kind else _OneByOne
+        for part in np.array_split(np.arange(len(plants)), -(-len(plants) // BATCH)):
+            found.append(form([plants[i] for i in part]))
+    return found
+
+
+def _size(monitor: Monitor) -> tuple[int, int]:
+    return monitor.method.problem.p, monitor.method.problem.m
+
+
 def _kind(monitor: Monitor) -> tuple[Any, ...]:
-    problem = monitor.method.problem
-    return (type(monitor.method), _settings(monitor), problem.p, problem.m, problem.statistic)
+    """Of one kind, plants advance together; empty for those that cannot."""
+    method = monitor.method
+    if not method.many_plants or isinstance(method.problem.covariance, Structured):
+        return ()
+    return (type(method), _settings(monitor), method.problem.statistic)
 
 
 def _settings(monitor: Monitor) -> dict[str, Any]:
     """Of the method."""
     return dict(monitor.method.settings.model_dump())  # type: ignore[attr-defined]
+
+
+def _packed(plants: Sequence[Arrays]) -> Arrays:
+    """Arrays of all plants: stacked where all have one of the name and form, or by number."""
+    packed: Arrays = {}
+    for name in dict.fromkeys(name for one in plants for name in one):
+        forms = {(a.shape, a.dtype) if (a := one.get(name)) is not None else () for one in plants}
+        if len(forms) == 1:
+            packed[name] = np.stack([one[name] for one in plants])
+        else:
+            packed |= {f"{i}.{name}": one[name] for i, one in enumerate(plants) if name in one}
+    return packed
+
+
+def _unpacked(packed: Arrays, count: int) -> list[Arrays]:
+    """What `_packed` took, of so many plants."""
+    plants: list[Arrays] = [{} for _ in range(count)]
+    for name, array in packed.items():
+        number, _, rest = name.partition(".")
+        if number.isdigit():
+            plants[int(number)][rest] = array
+        else:
+            for i, one in enumerate(plants):
+                one[name] = array[i]
+    return plants
 
 
 def _joined(states: list[State]) -> State:

@@ -9,25 +9,32 @@ import pytest
 from causaldq import Fleet, Limit, Monitor, Problem, SensorRules
 from causaldq.calibration import RunLength
 from causaldq.errors import CausalDQError, ConfigError, DataError
+from causaldq.many_streams import FactorFilter, LargeMonitor
 from causaldq.methods.bayes_posterior import BayesPosterior, BayesPosteriorSettings
-from causaldq.methods.tssrp import Tssrp
+from causaldq.methods.registry import method_class
+from causaldq.models.factor_dynamics import FactorDynamics
+from causaldq.models.state_space import StateSpace
 from causaldq.types import Floats
 
 P, M, PLANTS = 9, 3, 7
 
 
-def plant(seed: int, m: int = M, method: Any = BayesPosterior) -> Monitor:
+def plant(
+    seed: int, m: int = M, name: str = "bayes_posterior", method: Any = None, limit: float = 5.0
+) -> Monitor:
     rng = np.random.default_rng(seed)
     mixing = rng.standard_normal((P, 2 * P))
     covariance = mixing @ mixing.T
     deviation = np.sqrt(np.diag(covariance))
+    covariance /= np.outer(deviation, deviation)
+    model = StateSpace.independent(covariance, 500.0)
     return Monitor(
-        method(Problem(covariance / np.outer(deviation, deviation), m)),
-        name="bayes_posterior",
+        (method or method_class(name))(Problem(covariance, m, dynamics=model)),
+        name=name,
         names=[f"x{i}" for i in range(P)],
         mean=rng.normal(size=P),
         sd=rng.uniform(0.5, 2.0, P),
-        limit=Limit(5.0 + seed, 200, RunLength(None, 1.0, None)),
+        limit=Limit(limit + seed, 200, RunLength(None, 1.0, None)),
         seed=seed,
     )
 
@@ -43,6 +50,23 @@ def rows(monitors: list[Monitor], step: int) -> Floats:
     return values
 
 
+def assert_equal_row(fleet: Fleet, alone: list[Monitor], values: Floats) -> tuple[int, int, int]:
+    """A row in fleet and monitors; how many alarmed, missed or put aside something, and failed."""
+    asked, alarms, odd, faults = fleet.next, 0, 0, 0
+    reading = fleet.update(values)
+    for i, monitor in enumerate(alone):
+        assert [monitor.names[j] for j in asked[i]] == monitor.next
+        one = monitor.update(dict(zip(monitor.names, values[i], strict=True)))
+        assert (one.alarm, one.statistic) == (reading.alarm[i], reading.statistic[i])
+        assert bool(one.fault) == reading.fault[i]
+        assert [monitor.names[j] for j in asked[i][reading.missing[i]]] == one.missing
+        assert [monitor.names[j] for j in asked[i][reading.aside[i]]] == one.aside
+        assert fleet.contributions(i) == pytest.approx(one.contributions)
+        alarms, faults = alarms + one.alarm, faults + bool(one.fault)
+        odd += bool(one.missing) + bool(one.aside)
+    return alarms, odd, faults
+
+
 @pytest.mark.parametrize("workers", [1, 2])
 def test_a_fleet_is_its_monitors_one_by_one(
     workers: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
@@ -55,22 +79,95 @@ def test_a_fleet_is_its_monitors_one_by_one(
         if step == 45:  # in the middle of an alarm, with sensors that rest
             fleet.save(tmp_path / "all.fleet")
             fleet = Fleet.load(tmp_path / "all.fleet", workers=workers)
-        values, asked = rows(alone, step), fleet.next
-        reading = fleet.update(values)
-        for i, monitor in enumerate(alone):
-            assert [monitor.names[j] for j in asked[i]] == monitor.next
-            one = monitor.update(dict(zip(monitor.names, values[i], strict=True)))
-            assert (one.alarm, one.statistic) == (reading.alarm[i], reading.statistic[i])
-            assert [monitor.names[j] for j in asked[i][reading.missing[i]]] == one.missing
-            assert [monitor.names[j] for j in asked[i][reading.aside[i]]] == one.aside
-            assert fleet.contributions(i) == pytest.approx(one.contributions)
-            alarms, odd = alarms + one.alarm, odd + bool(one.missing) + bool(one.aside)
+        found = assert_equal_row(fleet, alone, rows(alone, step))
+        alarms, odd = alarms + found[0], odd + found[1]
     assert alarms > 30
     assert odd > 30
     for i, (monitor, other) in enumerate(zip(alone, fleet, strict=True)):
         assert (other.step, other.next) == (60, monitor.next)
         other.save(tmp_path / f"{i}.monitor")
         assert Monitor.load(tmp_path / f"{i}.monitor").identity == monitor.identity
+
+
+KINDS = ["tssrp", "bayes_posterior", "bayes_posterior", "innovation_filter", "greedy", "tssrp"]
+
+
+class Failing:
+    """A statistic that is no number the fifth time it is asked for."""
+
+    def __init__(self, monitor: Monitor) -> None:
+        self.statistic, self.asked = monitor.method.statistic, 0
+
+    def __call__(self, state: Any) -> Floats:
+        self.asked += 1
+        return np.array([np.nan]) if self.asked == 5 else self.statistic(state)
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_monitors_of_any_method_make_a_fleet(
+    workers: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    alone, members = (
+        [plant(seed, name=name, limit=2.0) for seed, name in enumerate(KINDS)] for _ in range(2)
+    )
+    for one in (alone[0], members[0]):
+        monkeypatch.setattr(one.method, "statistic", Failing(one))
+    fleet = Fleet(members, workers=workers)
+    assert [len(batch.monitors) for batch in fleet._batches] == [1, 2, 3]
+    counts = np.zeros(3, int)
+    for step in range(60):
+        if step == 45:  # in the middle of alarms, with sensors that rest
+            fleet.save(tmp_path / "all.fleet")
+            fleet = Fleet.load(tmp_path / "all.fleet", workers=workers)
+        counts += assert_equal_row(fleet, alone, rows(alone, step))
+    assert (counts > [30, 30, 0]).all()
+    assert counts[2] == 1
+    for monitor, other in zip(alone, fleet, strict=True):
+        assert (other.step, other.next, other.identity) == (60, monitor.next, monitor.identity)
+
+
+def test_settings_of_each_plants_own_make_a_fleet() -> None:
+    def short(problem: Problem) -> BayesPosterior:
+        return BayesPosterior(problem, BayesPosteriorSettings(levels=3))
+
+    alone, members = ([plant(0), plant(1, method=short)] for _ in range(2))
+    fleet = Fleet(members)
+    for step in range(40):
+        assert_equal_row(fleet, alone, rows(alone, step))
+
+
+def test_a_fleet_with_a_method_of_ones_own_is_read_with_what_makes_it(tmp_path: Path) -> None:
+    class Own(method_class("tssrp")):  # type: ignore[misc]
+        pass
+
+    Fleet([plant(seed, name="own", method=Own) for seed in range(2)]).save(tmp_path / "own.fleet")
+    with pytest.raises(ConfigError, match=r"own\.fleet: the method 'own' is not one of ours"):
+        Fleet.load(tmp_path / "own.fleet")
+    fleet = Fleet.load(tmp_path / "own.fleet", method=Own)
+    assert all(type(one.method) is Own for one in fleet)
+
+
+def large(seed: int) -> LargeMonitor:
+    rng = np.random.default_rng(seed)
+    model = FactorDynamics.of(np.full((P, 1 + seed), 0.5), [0.9] * (1 + seed), [0.5] * P, [0.1] * P)
+    return LargeMonitor(
+        FactorFilter(Problem(model.covariance, M), None, model),
+        name="factor_filter",
+        names=[f"x{i}" for i in range(P)],
+        mean=rng.normal(size=P),
+        sd=rng.uniform(0.5, 2.0, P),
+        limit=Limit(2.0, 200, RunLength(None, 1.0, None)),
+        seed=seed,
+    )
+
+
+def test_large_monitors_make_a_fleet(tmp_path: Path) -> None:
+    alone, fleet = [large(0), large(1)], Fleet([large(0), large(1)])
+    for step in range(30):
+        if step == 15:
+            fleet.save(tmp_path / "all.fleet")
+            fleet = Fleet.load(tmp_path / "all.fleet", monitor=LargeMonitor)
+        assert_equal_row(fleet, alone, rows(list(alone), step))
 
 
 def test_a_plant_that_fails_begins_anew_without_the_others(
@@ -92,11 +189,8 @@ def test_monitors_that_cannot_go_together_are_refused(tmp_path: Path) -> None:
         Fleet([])
     with pytest.raises(ConfigError, match="plant 1 differs"):
         Fleet([plant(0), plant(1, m=2)])
-    short = lambda problem: BayesPosterior(problem, BayesPosteriorSettings(levels=3))  # noqa: E731
     with pytest.raises(ConfigError, match="plant 1 differs"):
-        Fleet([plant(0), plant(1, method=short)])
-    with pytest.raises(ConfigError, match="takes no fleet"):
-        Fleet([plant(0, method=Tssrp)])
+        Fleet([plant(0), large(1)])
     ruled = plant(0)
     ruled.use(SensorRules(always=["x1"]))
     with pytest.raises(ConfigError, match="rules"):
