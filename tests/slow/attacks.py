@@ -34,7 +34,7 @@ from tampering import (
     then_forged,
 )
 
-from causaldq.pipeline.lineage.record_files import pack
+from causaldq.pipeline.lineage.record_files import fold, pack, unfolded
 
 TABLE, TWIN = "results/ci/tables/noise_free_p10.tex", "results/ci/tables/noise_free_p10.csv"
 ADD, RUN = "results/ci/add.csv", "artifacts/ci/runs/p10.causal_dq.s0.csv"
@@ -168,8 +168,8 @@ def accidents() -> Iterator[Attack]:
         verify="is no record",
     )
     yield Attack(
-        "the records of a rule are cut in the middle of a line",
-        lambda root: _cut(root, f"{RECORDS}/evaluate.jsonl"),
+        "the file of a rule's records is cut short",
+        lambda root: _cut(root, f"{RECORDS}/evaluate.jsonl.xz"),
         verify="records are not those it lists",
         trace="no successful record",
     )
@@ -345,8 +345,8 @@ def _swap_records(root: Path) -> None:
 def _twice(root: Path) -> None:
     """A second line for a job, after the good one, so that readers of the first are content."""
     said = records(root)["evaluate/tep_m5.greedy"] | {"operator": "somebody else"}
-    place = root / RECORDS / "evaluate.jsonl"
-    place.write_text(place.read_text() + packed_line(said) + "\n")
+    place = root / RECORDS / "evaluate.jsonl.xz"
+    fold(place, unfolded(place) + packed_line(said) + "\n")
 
 
 def _loose(root: Path) -> None:

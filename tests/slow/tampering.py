@@ -15,7 +15,7 @@ from causaldq.errors import DataError
 from causaldq.files import sha256, write_json
 from causaldq.pipeline.lineage.manifest import write_manifest
 from causaldq.pipeline.lineage.provenance import provenance
-from causaldq.pipeline.lineage.record_files import packed_text
+from causaldq.pipeline.lineage.record_files import fold, packed_text, unfolded
 from causaldq.pipeline.lineage.records import RecordStore
 
 Said = dict[str, Any]
@@ -65,8 +65,8 @@ def drop_record(root: Path, job: str) -> None:
     rule = job.partition("/")[0]
     kept = [said for name, said in records(root).items() if name != job]
     of_rule = [said for said in kept if said["rule"] == rule]
-    place = root / RECORDS / f"{rule}.jsonl"
-    place.write_text(packed_text(of_rule)) if of_rule else place.unlink()
+    place = root / RECORDS / f"{rule}.jsonl.xz"
+    fold(place, packed_text(of_rule)) if of_rule else place.unlink()
 
 
 def add_record(root: Path, said: Said) -> None:
@@ -126,9 +126,9 @@ def then_forged(harm: Callable[[Path], object], *names: str) -> Callable[[Path],
 
 def edit_line(root: Path, rule: str, change: Callable[[str], str]) -> None:
     """Change the last line of the records of a rule, as text."""
-    place = root / RECORDS / f"{rule}.jsonl"
-    *lines, last = place.read_text().splitlines()
-    place.write_text("\n".join([*lines, change(last)]) + "\n")
+    place = root / RECORDS / f"{rule}.jsonl.xz"
+    *lines, last = unfolded(place).splitlines()
+    fold(place, "\n".join([*lines, change(last)]) + "\n")
 
 
 def nested(depth: int) -> str:

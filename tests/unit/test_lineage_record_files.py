@@ -18,10 +18,12 @@ from causaldq.pipeline.lineage import record_files
 from causaldq.pipeline.lineage.manifest import manifest_of
 from causaldq.pipeline.lineage.record_files import (
     drop,
+    fold,
     pack,
     packed_text,
     read_entries,
     restored,
+    unfolded,
     usual,
     without,
 )
@@ -49,7 +51,7 @@ def files(root: Path) -> set[str]:
 def test_packed_records_say_what_loose_ones_said(run: Path) -> None:
     before, manifest = records(run), manifest_of(run, "ci")
     assert pack(run, run / PLACE) == len(before)
-    assert files(run) == {f"{record.rule}.jsonl" for record in before.values()}
+    assert files(run) == {f"{record.rule}.jsonl.xz" for record in before.values()}
     assert records(run) == before
     assert manifest_of(run, "ci") == manifest
     assert pack(run, run / PLACE) == 0
@@ -57,15 +59,15 @@ def test_packed_records_say_what_loose_ones_said(run: Path) -> None:
 
 def test_a_job_that_runs_again_changes_its_line_alone(run: Path) -> None:
     pack(run, run / PLACE)
-    place = run / PLACE / "evaluate.jsonl"
-    before = place.read_text().splitlines()
+    place = run / PLACE / "evaluate.jsonl.xz"
+    before = unfolded(place).splitlines()
     again = records(run)["evaluate/p10.greedy"].model_copy(
         update={"started": "2026-01-01T00:00:00+00:00", "ended": "2026-01-01T00:00:09+00:00"}
     )
     write_record(run, "ci", again)
     assert records(run)["evaluate/p10.greedy"] == again, "the loose one is the later"
     pack(run, run / PLACE)
-    after = place.read_text().splitlines()
+    after = unfolded(place).splitlines()
     changed = [a for a, b in zip(before, after, strict=True) if a != b]
     assert len(changed) == 1
     assert records(run)["evaluate/p10.greedy"] == again
@@ -87,7 +89,7 @@ def test_settings_stand_in_a_line_once(run: Path) -> None:
     job["snakemake"] = {"params": [repr(text)], "input": [], "log": ["logs/ci/x/1.log"]}
     write_text(run / PLACE / "x/1.json", json.dumps(job, sort_keys=True))
     pack(run, run / PLACE)
-    assert (run / PLACE / "x.jsonl").read_text().count("a word that is long") == 1
+    assert unfolded(run / PLACE / "x.jsonl.xz").count("a word that is long") == 1
     (entry,) = [e for e in read_entries(run, run / PLACE) if e.job == "x/1"]
     assert entry.said == job
 
@@ -141,7 +143,7 @@ def test_a_kill_at_any_step_loses_nothing(
     assert records(run) == before
     pack(run, run / PLACE)
     assert records(run) == before
-    assert all(name.endswith(".jsonl") for name in files(run))
+    assert all(name.endswith(".jsonl.xz") for name in files(run))
 
 
 def _write_again(root: str, record: Record, times: int) -> None:
@@ -183,21 +185,39 @@ def test_a_reader_and_a_job_meet_a_packing(run: Path) -> None:
 def test_a_damaged_line_is_named_and_is_not_packed_away(run: Path) -> None:
     job = records(run)["evaluate/p10.greedy"]
     pack(run, run / PLACE)
-    place = run / PLACE / "evaluate.jsonl"
-    lines = place.read_text().splitlines()
-    place.write_text("\n".join([*lines[:-1], lines[-1][:-9]]))
+    place = run / PLACE / "evaluate.jsonl.xz"
+    lines = unfolded(place).splitlines()
+    fold(place, "\n".join([*lines[:-1], lines[-1][:-9]]))
     store = RecordStore(run, "ci")
-    assert list(store.broken) == [f"{PLACE}/evaluate.jsonl, line {len(lines)}"]
+    assert list(store.broken) == [f"{PLACE}/evaluate.jsonl.xz, line {len(lines)}"]
     write_record(run, "ci", job)
-    with pytest.raises(DataError, match=r"evaluate\.jsonl, line \d+ is damaged"):
+    with pytest.raises(DataError, match=r"evaluate\.jsonl\.xz, line \d+ is damaged"):
         pack(run, run / PLACE)
     assert set(records_readable(run)) >= {"evaluate/p10.greedy"}, "what was new is not lost"
     lines = ['{"usual": {"job": []}}', "{}", "[1]", '{"whole": 1}']
     for text in ("", "{}", "[]", '{"usual": 3}\n{}', "\n".join(lines)):
-        place.write_text(text)
+        fold(place, text)
         broken = RecordStore(run, "ci").broken
         assert broken
-        assert all(name.startswith(f"{PLACE}/evaluate.jsonl") for name in broken)
+        assert all(name.startswith(f"{PLACE}/evaluate.jsonl.xz") for name in broken)
+
+
+def test_a_damaged_file_is_named(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pack(run, run / PLACE)
+    place = run / PLACE / "evaluate.jsonl.xz"
+    good, name = place.read_bytes(), place.relative_to(run).as_posix()
+    for content in (b"", b"{}", good[:-1], good + b"x", good[:40] + b"?" + good[41:]):
+        place.write_bytes(content)
+        assert list(RecordStore(run, "ci").broken) == [name]
+        with pytest.raises(DataError, match=r"evaluate\.jsonl\.xz is damaged"):
+            drop(run, run / PLACE, ["evaluate/p10.greedy"])
+        assert place.read_bytes() == content
+    place.write_bytes(good)
+    assert RecordStore(run, "ci").broken == {}
+    fold(place, unfolded(place) + " " * (17 << 20))
+    monkeypatch.setattr(record_files, "LARGEST", 16 << 20)
+    (why,) = RecordStore(run, "ci").broken.values()
+    assert "unfolds to more than 16 MiB" in str(why)
 
 
 def records_readable(root: Path) -> dict[str, Record]:
@@ -207,8 +227,8 @@ def records_readable(root: Path) -> dict[str, Record]:
 def test_a_line_of_another_rule_is_not_believed(run: Path) -> None:
     pack(run, run / PLACE)
     folder = run / PLACE
-    (folder / "evaluate.jsonl").write_text((folder / "simulate.jsonl").read_text())
-    assert list(RecordStore(run, "ci").broken) == [f"{PLACE}/evaluate.jsonl, line 2"]
+    (folder / "evaluate.jsonl.xz").write_bytes((folder / "simulate.jsonl.xz").read_bytes())
+    assert list(RecordStore(run, "ci").broken) == [f"{PLACE}/evaluate.jsonl.xz, line 2"]
 
 
 def test_a_file_that_is_no_record_stays_to_be_found(run: Path) -> None:
@@ -226,7 +246,7 @@ def test_dropped_records_are_gone_and_others_are_not(run: Path) -> None:
     write_record(run, "ci", before["simulate/sim_p10"])
     drop(run, run / PLACE, ["simulate/sim_p10", "evaluate/p10.greedy"])
     assert set(records(run)) == set(before) - {"simulate/sim_p10", "evaluate/p10.greedy"}
-    assert not (run / PLACE / "simulate.jsonl").exists()
+    assert not (run / PLACE / "simulate.jsonl.xz").exists()
 
 
 def test_one_packs_at_a_time(run: Path) -> None:
@@ -237,4 +257,4 @@ def test_one_packs_at_a_time(run: Path) -> None:
         assert other.is_alive()
         assert all(name.endswith(".json") for name in files(run))
     other.join()
-    assert all(name.endswith(".jsonl") for name in files(run))
+    assert all(name.endswith(".jsonl.xz") for name in files(run))

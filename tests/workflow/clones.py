@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import yaml
 
-from causaldq.pipeline.lineage.record_files import packed_text, read_entries
+from causaldq.pipeline.lineage.record_files import fold, packed_text, read_entries
 
 ROOT = Path(__file__).parents[2]
 BIN = Path(sys.executable).parent
@@ -159,7 +159,7 @@ def edit_records(folder: Path, change: Callable[[dict[str, Any]], object]) -> No
         change(record)
     for rule in {record["rule"] for record in said}:
         of_rule = [record for record in said if record["job"].partition("/")[0] == rule]
-        (place / f"{rule}.jsonl").write_text(packed_text(of_rule))
+        fold(place / f"{rule}.jsonl.xz", packed_text(of_rule))
 
 
 def edit_record(folder: Path, job: str, change: Callable[[dict[str, Any]], object]) -> None:

@@ -156,7 +156,7 @@ def test_every_job_has_a_record_and_read_what_its_rule_declares(finished: Path) 
     planned = jobs(snakemake(finished, "-n", "--forceall", *CI).stdout)
     assert len(found) == sum(planned.values())
     files = {p for p in (finished / "results/ci/records").rglob("*") if p.is_file()}
-    assert {p.name for p in files} == {f"{record['rule']}.jsonl" for record in found}
+    assert {p.name for p in files} == {f"{record['rule']}.jsonl.xz" for record in found}
     maker = {name: record for record in found for name in record["outputs"]}
     for record in found:
         declared = set(record["snakemake"]["input"])

@@ -1,8 +1,9 @@
-"""Where records lie: one file a rule, `records/<rule>.jsonl`, and one a job until it is packed.
+"""Where records lie: one file a rule, `records/<rule>.jsonl.xz`, and one a job until it is packed.
 
 A job writes `records/<job>.json` when it ends, whatever runs beside it, on this machine or on
 another that shares the folder. When a run ends, these are packed. A file of a rule has a first
-line with what most of its jobs have in common, and then one line a job, sorted, with the rest.
+line with what most of its jobs have in common, and then one line a job, sorted, with the rest;
+`xzcat` shows it, `xzgrep` searches in it.
 
 Nothing is lost or half-written, whenever the packing is killed: a job's file is first renamed,
 then the rule's file is replaced by one that holds it, then it is deleted. Whoever reads looks at
@@ -11,6 +12,7 @@ them in the order in which they are given up, so that every record is seen, also
 
 import fcntl
 import json
+import lzma
 import shlex
 from collections import Counter
 from collections.abc import Collection, Iterator
@@ -20,9 +22,11 @@ from pathlib import Path
 from typing import Any
 
 from causaldq.errors import DataError
-from causaldq.files import canonical_json, write_text
+from causaldq.files import canonical_json, write_bytes
 
-LOOSE, TAKEN, PACKED = ".json", ".json.packing", ".jsonl"
+LOOSE, TAKEN, PACKED = ".json", ".json.packing", ".jsonl.xz"
+LARGEST = 256 << 20
+"""Bytes that the file of a rule may unfold to, and that unfolding it may take."""
 LOCK = ".snakemake/records.lock"
 EACH = "each"
 """What the parts of a list have in common."""
@@ -81,26 +85,27 @@ def _refuse(constant: str) -> None:
 
 def _packed(root: Path, path: Path) -> Iterator[Entry]:
     """The records of a rule."""
-    place = path.relative_to(root).as_posix()
+    place, rule = path.relative_to(root).as_posix(), path.name.removesuffix(PACKED)
     try:
-        head, *lines = path.read_text(errors="replace").splitlines() or [""]
-    except OSError as error:
-        head, lines = "", [str(error.strerror)]
+        head, *lines = unfolded(path).splitlines() or [""]
+    except (OSError, lzma.LZMAError, EOFError) as error:
+        yield Entry(place, rule, "", None, " ".join(str(error).split())[:200])
+        return
     first, why = _parsed(head)
     if first is None or not isinstance(first.get("usual"), dict):
-        yield Entry(place, path.stem, head, None, why or "its first line is not one of ours")
+        yield Entry(place, rule, head, None, why or "its first line is not one of ours")
         return
     seen: set[str] = set()
     for number, text in enumerate(lines, 2):
         line, why = _parsed(text)
         said = None if line is None else _unfolded(line, first["usual"])
         job = said.get("job") if said else None
-        if not isinstance(job, str) or job.partition("/")[0] != path.stem:
+        if not isinstance(job, str) or job.partition("/")[0] != rule:
             said, why = None, why or "it belongs to no job of this rule"
         elif job in seen:
             said, why = None, f"it is a second record of the job {job}"
         if said is None or not isinstance(job, str):
-            yield Entry(f"{place}, line {number}", f"{path.stem}, line {number}", text, None, why)
+            yield Entry(f"{place}, line {number}", f"{rule}, line {number}", text, None, why)
         else:
             seen.add(job)
             short = job.partition("/")[2] or job
@@ -108,6 +113,22 @@ def _packed(root: Path, path: Path) -> Iterator[Entry]:
 
 
 # --- packing ---------------------------------------------------------------------------
+
+
+def fold(path: Path, text: str) -> None:
+    """Write the file of a rule."""
+    write_bytes(path, lzma.compress(text.encode()))
+
+
+def unfolded(path: Path) -> str:
+    """The text of a rule's file; one that would fill the memory is refused."""
+    reader = lzma.LZMADecompressor(memlimit=LARGEST)
+    text = reader.decompress(path.read_bytes(), LARGEST)
+    if not reader.eof:
+        raise EOFError(f"it ends too early, or unfolds to more than {LARGEST >> 20} MiB")
+    if reader.unused_data:
+        raise EOFError("something follows its end")
+    return text.decode(errors="replace")
 
 
 def pack(root: Path, folder: Path) -> int:
@@ -158,7 +179,7 @@ def _rewrite(root: Path, path: Path, new: dict[str, dict[str, Any]], gone: Colle
     records = {entry.job: entry.said for entry in entries if entry.said is not None} | new
     kept = {job: records[job] for job in sorted(records) if job not in gone}
     if kept:
-        write_text(path, packed_text(list(kept.values())))
+        fold(path, packed_text(list(kept.values())))
     else:
         path.unlink()
 
