@@ -10,7 +10,6 @@ from causaldq.pipeline.lineage.records import RAW, Record
 LEFT_TO_A_RUN = (
     *("report.html", "tables/*.csv", "figures/*.pdf"),
     *("curves.csv", "paths.csv", "watch.csv"),
-    *("fault_delays_*.csv", "named_*.csv"),
 )
 """Results that repeat others, or that a figure was drawn from; .gitignore lists the same."""
 
