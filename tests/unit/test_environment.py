@@ -138,6 +138,18 @@ def test_an_old_python_is_refused_in_one_line(path: Path, given: str | None) -> 
         install.choose(given)
 
 
+def test_make_finds_a_python_in_a_folder_with_spaces(tmp_path: Path) -> None:
+    """As with the environment activated in a clone whose path has some."""
+    (folder := tmp_path / "my clöne").mkdir()
+    fake_python(folder, "python3", "3 13")
+    said = subprocess.run(
+        ["make", "--dry-run", "environment"],
+        cwd=ROOT, env={**os.environ, "PATH": f"{folder}:{os.environ['PATH']}"},
+        capture_output=True, text=True, check=True,
+    ).stdout  # fmt: skip
+    assert said.strip() == "PYTHON='' python3 tools/install.py"
+
+
 # --- whether there is anything to do --------------------------------------------------------
 
 
