@@ -44,6 +44,13 @@ def test_nothing_comes_from_another_machine(site: Site) -> None:
         assert asked == [], style
 
 
+def test_names_of_functions_stand_apart_in_formulas() -> None:
+    joined = re.compile(r"<mi>(log|exp|max|min)</mi><m(i|n|sub)>|</m(i|n|sub)><mi>(log|exp)</mi>")
+    pages = {page.name: joined.search(page.read_text()) for page in BUILT.glob("how/*.html")}
+    assert len(pages) > 5
+    assert [name for name, found in pages.items() if found] == []
+
+
 def test_every_picture_has_words(site: Site) -> None:
     assert [
         (path.name, page.without_alt) for path, page in site.pages.items() if page.without_alt
@@ -153,6 +160,27 @@ def test_every_command_that_is_shown_exists() -> None:
             assert asked <= options, f"{page}: {line}"
         elif "--configfile" in words:
             assert (ROOT / words[words.index("--configfile") + 1]).exists(), f"{page}: {line}"
+
+
+def test_every_script_that_is_shown_exists() -> None:
+    shown = {
+        name
+        for page in [*WRITTEN, ROOT / "README.md"]
+        for name in re.findall(r"python ((?:tools|scripts|examples)/\S+\.py)", page.read_text())
+    }
+    assert len(shown) >= 5
+    assert [name for name in sorted(shown) if not (ROOT / name).exists()] == []
+
+
+def test_no_page_carries_a_whole_program() -> None:
+    """Programs are files with a command line, which linters and types check."""
+    long = {
+        page.name: len(text.splitlines())
+        for page in WRITTEN
+        for language, text in blocks(page)
+        if language == "python" and len(text.splitlines()) > 30
+    }
+    assert long == {}
 
 
 def test_methods_that_pages_name_exist() -> None:
