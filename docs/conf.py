@@ -26,10 +26,10 @@ extensions = [
     "myst_parser",
     "sphinx_gallery.gen_gallery",
     "matplotlib.sphinxext.plot_directive",
+    "accessible",
     "mathml",
     "method_reference",
     "repository_links",
-    "scrolling",
     "settings_parameters",
 ]
 exclude_patterns = ["_build", "gallery/*.py", "gallery/*.ipynb"]

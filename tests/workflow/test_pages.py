@@ -22,6 +22,8 @@ pytestmark = [
     pytest.mark.skipif(CHROMIUM is None, reason="no Chromium: apt-get install chromium"),
 ]
 
+SITE = ROOT / "docs/_build/html"
+
 LOOK = """(async () => {
   const pictures = [...document.images];
   await Promise.all(pictures.map((picture) => picture.decode().catch(() => null)));
@@ -122,10 +124,21 @@ def test_every_page_is_whole_and_keeps_to_itself(finished: Path, browser: Browse
 
 def test_pages_are_for_everybody(finished: Path, browser: Browser) -> None:
     results = finished / "results/ci"
-    site = ROOT / "docs/_build/html/index.html"
     pages = [results / "overview.html", results / "cards.html", *results.glob("notebooks/*.html")]
-    for file in [*pages, *([site] if site.exists() else [])]:
+    for file in pages:
         assert browser.open(file.resolve()).barriers() == [], file.name
+
+
+@pytest.mark.skipif(not SITE.exists(), reason="no documentation: make docs")
+def test_the_documentation_is_for_everybody(browser: Browser) -> None:
+    pages = [*SITE.glob("*.html"), *SITE.glob("how/*.html"), *SITE.glob("gallery/*.html")]
+    barriers = {}
+    for file in [*pages, *SITE.glob("api/*.html")]:
+        page = browser.open(file)
+        barriers[file.name] = page.barriers()
+        browser.call("Page.close", page=page)
+    assert len(barriers) > 30
+    assert {name: found for name, found in barriers.items() if found} == {}
 
 
 def test_what_keeps_people_out_would_be_found(browser: Browser, tmp_path: Path) -> None:
