@@ -174,7 +174,7 @@ def validate(values: Mapping[str, Any]) -> Config:
     for name, scenario in config.scenarios.items():
         listed[f"scenarios.{name}.methods"] = scenario.methods or []
     if config.propagation is not None:
-        # Agents learn on streams, and rows alone do not tell how a shift flows.
+        # Agents learn on streams, and rows alone do not tell how a shift propagates.
         for told, learned in (("told_truth", config.learned), ("told_rows", {})):
             for method in getattr(config.propagation, told):
                 if index_class(method) is None and method not in learned:
