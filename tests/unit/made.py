@@ -19,6 +19,7 @@ from causaldq.methods.equivariant_network import shapes
 from causaldq.methods.registry import index_methods
 from causaldq.pipeline.jobs import train
 from causaldq.pipeline.plan import Plan
+from causaldq.run import step
 from causaldq.statistic import StatisticSettings
 
 Form = Literal["normalised", "raw"]
@@ -84,6 +85,20 @@ def a_covariance(p: int, seed: int = 0) -> np.ndarray:
     """Dense, with variances other than one."""
     mixing = np.random.default_rng(seed).standard_normal((p, p + 2))
     return mixing @ mixing.T / p + 0.3 * np.eye(p)
+
+
+def course(
+    method: Method[Any], paths: np.ndarray, truth: Any, seed: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Streams read (steps, n, m) and statistics (steps, n)."""
+    rng = np.random.default_rng(seed)
+    state = method.start(len(paths), truth, rng)
+    read, values = [], []
+    for t in range(paths.shape[1]):
+        state, streams, value = step(method, state, paths[:, t], rng)
+        read.append(streams)
+        values.append(value)
+    return np.array(read), np.array(values)
 
 
 def compared_in_another_order(
