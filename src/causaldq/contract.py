@@ -146,11 +146,8 @@ class _Checked:
             values = np.take_along_axis(self.paths[runs, t], streams, axis=1)
             # One generator per step and run order would tie randomness to the batch: methods that
             # draw while observing are compared with the same draws per run.
-            state = self._observed(state, streams, values, t)
+            state = self.method.observe(state, streams, values, _SameForAll(self.seed + t))
         return self.method.statistic(state)
-
-    def _observed(self, state: Any, streams: Ints, values: Floats, t: int) -> Any:
-        return self.method.observe(state, streams, values, _SameForAll(self.seed + t))
 
     def no_runs(self) -> None:
         rng = np.random.default_rng(self.seed)

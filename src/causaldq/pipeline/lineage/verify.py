@@ -138,15 +138,7 @@ def _provenance(store: RecordStore) -> str | None:
 
 def _upstream(store: RecordStore, names: set[str]) -> set[str]:
     """Files, and all files they were made from."""
-    found: set[str] = set()
-    waiting = list(names)
-    while waiting:
-        name = waiting.pop()
-        if name not in found:
-            found.add(name)
-            record = store.makers.get(name)
-            waiting += record.inputs if record else []
-    return found
+    return names.union(*(record.inputs for record in store.behind(names)))
 
 
 def _absent(store: RecordStore, jobs: dict[str, PlannedJob]) -> set[str]:
