@@ -7,7 +7,8 @@ CONFIG ?= quick
 PYTHON ?=
 # Without bytecode every start of Snakemake, pandas or torch compiles them again: seconds each time.
 unexport PYTHONDONTWRITEBYTECODE
-STARTER := $(firstword $(shell command -v $(PYTHON) python3 python3.13 python3.12 python3.11))
+# By name, not by path: a path may have spaces.
+STARTER := $(shell for name in $(PYTHON) python3 python3.13 python3.12 python3.11; do if command -v $$name >/dev/null; then echo $$name; break; fi; done)
 BIN := .venv/bin
 LATEX_PACKAGES := texlive-latex-base texlive-latex-recommended texlive-latex-extra latexmk
 SLURM_PACKAGES := slurm-wlm munge

@@ -20,6 +20,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import IO
 
 ROOT = Path(__file__).resolve().parent.parent
 VENV = ROOT / ".venv"
@@ -30,6 +31,8 @@ OLDEST = (3, 11)
 CANDIDATES = ("python3.13", "python3.12", "python3.11", "python3")
 TOOLS = ("setuptools", "uv")
 """What installs the rest."""
+ROOM = 2.2e9
+"""Bytes that .venv takes, and a little more."""
 CPU_INDEX = "https://download.pytorch.org/whl/cpu"
 """PyTorch's own index of builds without CUDA; for Linux, PyPI has only one with CUDA."""
 IMPATIENT = {"UV_HTTP_TIMEOUT": "5", "UV_HTTP_RETRIES": "0"}
@@ -41,6 +44,10 @@ UV_NAMES = {
     "SSL_CERT_FILE": ("cert", " "),
 }
 """What uv calls the settings of pip, and what stands between two values."""
+FAILED = """\
+Failed: {command}
+The lines above say why. Packages come from PyPI, or from what `pip config list` names: can that
+be reached from here? Nothing is lost; the next call begins again with what was downloaded."""
 CUDA_NOTE = """\
 torch without CUDA cannot be had here: no wheel folder that pip knows has it for this Python, and
 PyTorch's own index of CPU builds does not answer. So it is torch with CUDA, which needs no graphics
@@ -59,15 +66,26 @@ def main() -> int:
         os.execv(python, [python, str(Path(__file__)), "--chosen"])
     with LOCK.open() as held:
         # Two calls at once: the second waits, and finds nothing to do.
-        with contextlib.suppress(OSError):
-            fcntl.flock(held, fcntl.LOCK_EX)
         try:
+            wait_for_others(held)
             bring_up_to_date(wanted)
         except subprocess.CalledProcessError as error:
-            raise SystemExit(f"Failed: {' '.join(error.cmd)}") from None
+            raise SystemExit(FAILED.format(command=" ".join(error.cmd))) from None
+        except OSError as error:
+            raise SystemExit(f"Failed: {error}") from None
         except KeyboardInterrupt:
             raise SystemExit("Stopped; the next call begins again.") from None
     return 0
+
+
+def wait_for_others(held: IO[str]) -> None:
+    """Take the lock; where the file system has none, nothing is waited for."""
+    with contextlib.suppress(OSError):
+        try:
+            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            say("Somebody else is installing here; waiting for that to end ...")
+            fcntl.flock(held, fcntl.LOCK_EX)
 
 
 def bring_up_to_date(wanted: dict[str, str]) -> None:
@@ -164,6 +182,11 @@ def make_environment() -> None:
     if VENV.is_symlink():
         VENV.unlink()  # an environment that others use
     subprocess.run([sys.executable, "-m", "venv", "--clear", str(VENV)], check=True)
+    if (free := shutil.disk_usage(VENV).free) < ROOM:
+        raise SystemExit(
+            f"Too little room in {ROOT}: .venv takes {ROOM / 1e9:.1f} GB,"
+            f" {free / 1e9:.1f} GB are free."
+        )
     pip("install", "--quiet", *locked([packages.pop(name) for name in TOOLS]))
     install_torch(packages.pop("torch"))
     say(f"Installing {len(packages)} packages of {LOCK.name} (330 MB; a minute or less) ...")
@@ -202,7 +225,8 @@ def install(packages: list[str], *options: str) -> None:
         uv("install", *locked(packages), *options)
     except subprocess.CalledProcessError:
         say("uv could not do it; pip tries the same, which may take five minutes ...")
-        pip("install", *locked(packages), *options)
+        # What uv left half installed looks whole to pip.
+        pip("install", "--ignore-installed", *locked(packages), *options)
 
 
 def locked(packages: list[str]) -> list[str]:
@@ -226,7 +250,8 @@ def entries(lock: str) -> dict[str, str]:
 def pip(*arguments: str) -> None:
     """Run pip of the environment."""
     # pip of Debian 12 would otherwise build in a way that setuptools no longer knows.
-    run(["python", "-m", "pip", *arguments], {"PIP_USE_PEP517": "1"})
+    cache = {} if can_cache() else {"PIP_NO_CACHE_DIR": "1"}
+    run(["python", "-m", "pip", *arguments], {"PIP_USE_PEP517": "1", **cache})
 
 
 def uv(verb: str, *arguments: str, more: dict[str, str] | None = None) -> None:
@@ -249,7 +274,19 @@ def uv_settings(python: str) -> dict[str, str]:
     for name, (key, separator) in UV_NAMES.items():
         if key in told:
             found[name] = separator.join(told[key].replace("\\n", " ").split())
+    if not can_cache():
+        found["UV_NO_CACHE"] = "1"
     return {name: value for name, value in found.items() if name not in os.environ}
+
+
+def can_cache() -> bool:
+    """Whether downloads can be kept: a user made for a container often has no home."""
+    place = Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"))
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        return False
+    return os.access(place, os.W_OK)
 
 
 def run(command: list[str], more: dict[str, str], silent: bool = False) -> None:

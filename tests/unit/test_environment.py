@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
+from types import SimpleNamespace
 
 import install
 import lock
@@ -138,6 +139,18 @@ def test_an_old_python_is_refused_in_one_line(path: Path, given: str | None) -> 
         install.choose(given)
 
 
+def test_make_finds_a_python_in_a_folder_with_spaces(tmp_path: Path) -> None:
+    """As with the environment activated in a clone whose path has some."""
+    (folder := tmp_path / "my clöne").mkdir()
+    fake_python(folder, "python3", "3 13")
+    said = subprocess.run(
+        ["make", "--dry-run", "environment"],
+        cwd=ROOT, env={**os.environ, "PATH": f"{folder}:{os.environ['PATH']}"},
+        capture_output=True, text=True, check=True,
+    ).stdout  # fmt: skip
+    assert said.strip() == "PYTHON='' python3 tools/install.py"
+
+
 # --- whether there is anything to do --------------------------------------------------------
 
 
@@ -192,6 +205,76 @@ def test_an_environment_that_was_moved_or_lost_its_python_is_not_whole(project: 
     stamp.write_text(json.dumps(install.wanted_state()))
     (project / ".venv/bin/python").unlink()
     assert install.state() == {}
+
+
+# --- what can go wrong ---------------------------------------------------------------------------
+
+
+def failed_install(monkeypatch: pytest.MonkeyPatch, error: Exception) -> str:
+    def fail(_: dict[str, str]) -> None:
+        raise error
+
+    monkeypatch.setattr(install, "bring_up_to_date", fail)
+    monkeypatch.setattr(sys, "argv", ["install.py", "--chosen"])
+    with pytest.raises(SystemExit) as ended:
+        install.main()
+    return str(ended.value)
+
+
+@pytest.mark.usefixtures("project")
+def test_a_download_that_fails_is_told_with_what_to_look_at(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    said = failed_install(monkeypatch, subprocess.CalledProcessError(1, ["uv", "pip", "install"]))
+    assert said.startswith("Failed: uv pip install\n")
+    assert "PyPI" in said
+    assert "`pip config list`" in said
+
+
+@pytest.mark.usefixtures("project")
+def test_a_disk_that_runs_full_is_told_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    said = failed_install(monkeypatch, OSError(28, "No space left on device", ".venv/x"))
+    assert said == "Failed: [Errno 28] No space left on device: '.venv/x'"
+
+
+def test_too_little_room_is_told_before_anything_is_downloaded(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert project == install.ROOT
+    monkeypatch.setattr(install.subprocess, "run", lambda *_, **__: None)
+    monkeypatch.setattr(install.shutil, "disk_usage", lambda _: SimpleNamespace(free=3e8))
+    monkeypatch.setattr(install, "pip", lambda *_: pytest.fail("something is downloaded"))
+    with pytest.raises(
+        SystemExit, match=r"^Too little room in .*: .venv takes .* 0\.3 GB are free"
+    ):
+        install.make_environment()
+
+
+def test_the_second_of_two_calls_says_that_it_waits(tmp_path: Path) -> None:
+    lock = tmp_path / "lock"
+    code = f"import install; install.wait_for_others(open({str(lock)!r})); print('mine')"
+    with lock.open("w") as held:
+        install.wait_for_others(held)
+        second = subprocess.Popen(
+            [sys.executable, "-c", code], cwd=ROOT / "tools", stdout=subprocess.PIPE, text=True
+        )
+        assert second.stdout is not None
+        assert "waiting" in second.stdout.readline()
+    assert second.communicate()[0] == "mine\n"
+
+
+def test_without_a_home_nothing_is_cached(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """uv gives up if it cannot make its cache; a user made for a container has no home."""
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    told: list[str] = []
+    monkeypatch.setattr(install, "run", lambda _command, more: told.extend(more))
+    for home, names in ((tmp_path, []), (Path(os.devnull), ["UV_NO_CACHE", "PIP_NO_CACHE_DIR"])):
+        monkeypatch.setenv("HOME", str(home))
+        install.uv_settings.cache_clear()
+        told[:] = install.uv_settings(sys.executable)
+        install.pip("install")
+        assert [name for name in told if "NO_CACHE" in name] == names
+    install.uv_settings.cache_clear()
 
 
 # --- which torch ----------------------------------------------------------------------------
@@ -265,6 +348,8 @@ def test_a_wheel_with_a_wrong_hash_is_not_the_end(monkeypatch: pytest.MonkeyPatc
 def test_pip_does_what_uv_cannot(monkeypatch: pytest.MonkeyPatch) -> None:
     calls, said = torch_calls(monkeypatch, fails=r"^uv pip install (?!.*--dry-run)")
     assert [call.split()[0] for call in calls] == ["uv", "python"]
+    # What uv left half installed looks whole to pip.
+    assert "--ignore-installed" in calls[1]
     assert "pip tries the same" in said
 
 

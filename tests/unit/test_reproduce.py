@@ -24,7 +24,16 @@ from causaldq.pipeline.report.chart import delay_chart
 from causaldq.pipeline.report.headline import ROWS, headline_text
 from causaldq.pipeline.report.palette import COLOURS, foremost, look, spread
 from causaldq.pipeline.report.parts import parts, place_in_paper
-from causaldq.pipeline.reproduce import Bar, Run, compare_with_lock, explain
+from causaldq.pipeline.reproduce import (
+    Bar,
+    Run,
+    closed_to,
+    compare_with_lock,
+    explain,
+    home_for_caches,
+    own_log,
+    run_profile,
+)
 
 ROOT = Path(__file__).parents[2]
 ADD = pd.read_csv(ROOT / "results/paper/add.csv")
@@ -129,6 +138,43 @@ def test_a_stopped_run_ends_all_that_it_started(tmp_path: Path) -> None:
         time.sleep(0.02)
     os.kill(run.pid, signal.SIGINT)
     assert run.wait(1800) == 130
+
+
+def test_a_second_run_is_sent_away_and_leaves_the_log_of_the_first(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "config").symlink_to(ROOT / "config")
+    log = tmp_path / "logs/ci/snakemake.log"
+    log.parent.mkdir(parents=True)
+    log.write_text("of a run that has ended")
+    with own_log(log) as first:
+        first.write("of the first")
+        first.flush()
+        assert run_profile(tmp_path, "ci", verbose=False) == 1
+    assert "Another run of ci is at work in this folder" in capsys.readouterr().err
+    assert log.read_text() == "of the first"
+
+
+def test_a_folder_that_cannot_be_written_to_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "config").symlink_to(ROOT / "config")
+    (tmp_path / "results").mkdir()
+    assert closed_to(tmp_path, "ci") is None
+    # Root may write anywhere, so permissions alone would show nothing.
+    monkeypatch.setattr("os.access", lambda path, _: Path(path).name != "results")
+    assert run_profile(tmp_path, "ci", verbose=False) == 1
+    assert f"{tmp_path}/results: no permission to write" in capsys.readouterr().err
+
+
+def test_a_user_without_a_home_gets_one_for_caches(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert home_for_caches(tmp_path) == {}
+    monkeypatch.setenv("HOME", str(tmp_path / "nowhere"))
+    home = home_for_caches(tmp_path)["HOME"]
+    assert os.access(home, os.W_OK)
 
 
 # --- do numbers agree? --------------------------------------------------------------------------

@@ -4,6 +4,7 @@ Snakemake's own log goes to a file; what it says of its jobs moves a bar at a te
 line now and then elsewhere.
 """
 
+import fcntl
 import os
 import re
 import signal
@@ -11,9 +12,11 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
+from typing import IO
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
@@ -131,7 +134,8 @@ Draw = Callable[[Run, float], None]
 def run_snakemake(command: list[str], log: Path, run: Run, draw: Draw) -> int:
     """Run Snakemake with its output in a file; its exit status.
 
-    It is in a session of its own, so that Ctrl-C reaches it once, from here.
+    It is in a session of its own, so that Ctrl-C reaches it once, from here. Raises BlockingIOError
+    if another run is writing that file.
     """
     log.parent.mkdir(parents=True, exist_ok=True)
     begin = time.monotonic()
@@ -148,9 +152,10 @@ def run_snakemake(command: list[str], log: Path, run: Run, draw: Draw) -> int:
     before = {s: signal.signal(s, stop) for s in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
     try:
         with (
-            log.open("w") as file,
+            own_log(log) as file,
             subprocess.Popen(
                 command,
+                env=os.environ | home_for_caches(log.parent),
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
                 text=True,
@@ -169,6 +174,37 @@ def run_snakemake(command: list[str], log: Path, run: Run, draw: Draw) -> int:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+@contextmanager
+def own_log(path: Path) -> Iterator[IO[str]]:
+    """A log, empty and for this run alone."""
+    with path.open("a") as file:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        file.truncate(0)
+        yield file
+
+
+def home_for_caches(folder: Path) -> dict[str, str]:
+    """A home in the folder for a user whose own is not there or cannot be written to.
+
+    Such users are made for containers. Snakemake, matplotlib and Jupyter end without one.
+    """
+    if os.access(os.path.expanduser("~"), os.W_OK):
+        return {}
+    (home := folder / "home").mkdir(exist_ok=True)
+    return {"HOME": str(home.resolve())}
+
+
+def closed_to(root: Path, profile: str) -> Path | None:
+    """The first of the folders that a run writes to which this user cannot write to."""
+    for name in (f"results/{profile}", f"artifacts/{profile}", "data/raw", "logs", ".snakemake"):
+        place = root / name
+        while not place.exists():
+            place = place.parent
+        if not os.access(place, os.W_OK):
+            return place
+    return None
 
 
 class Bar:
@@ -229,6 +265,9 @@ def run_profile(root: Path, profile: str, *, verbose: bool) -> int:
     command += ["--config", f"profile={profile}", *(["--prioritize", *first] if first else [])]
     if verbose:
         return subprocess.call(command)
+    if place := closed_to(root, profile):
+        say(f"{place}: no permission to write here; a run has to. Change that, or copy the folder.")
+        return 1
     log = Path("logs") / profile / "snakemake.log"
     say(f"{profile}: looking for what is to be done ...")
     run = Run({}, cores)
@@ -250,10 +289,13 @@ def run_profile(root: Path, profile: str, *, verbose: bool) -> int:
 
     try:
         status = run_snakemake(command, root / log, run, draw)
+    except BlockingIOError:
+        say(f"Another run of {profile} is at work in this folder; wait for it to end, or stop it.")
+        return 1
     finally:
         show.close()
     if status == STOPPED:
-        say("Stopped. The same command goes on from here.")
+        say("Stopped. The same command resumes from here.")
     elif status:
         say("\n".join(explain(run, root, log)))
     elif run.idle:
