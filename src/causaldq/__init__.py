@@ -20,13 +20,13 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from causaldq import methods
-    from causaldq.comparison import evaluate
+    from causaldq.comparison import calibrate, evaluate
     from causaldq.contract import check_method
     from causaldq.covariance import BlockCovariance, FactorCovariance
     from causaldq.errors import CausalDQError
     from causaldq.example import example_plant
     from causaldq.fleet import Fleet, FleetReading
-    from causaldq.limits import Limit, calibrate
+    from causaldq.limits import Limit
     from causaldq.live.session import Session
     from causaldq.live.settings import WatchSettings
     from causaldq.many_streams import LargeMonitor
@@ -62,7 +62,7 @@ _HOMES = {
     "StreamModel": "causaldq.models.streams",
     "Truth": "causaldq.methods.base",
     "WatchSettings": "causaldq.live.settings",
-    "calibrate": "causaldq.limits",
+    "calibrate": "causaldq.comparison",
     "check_method": "causaldq.contract",
     "evaluate": "causaldq.comparison",
     "example_plant": "causaldq.example",

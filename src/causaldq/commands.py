@@ -12,7 +12,7 @@ from typing import Annotated, Any, ParamSpec
 import typer
 
 from causaldq.errors import CausalDQError, DataError, FallsShort
-from causaldq.tables.command import inspect
+from causaldq.tables.command import Normal, TableFile, Time, inspect
 
 P = ParamSpec("P")
 ALARMED = 3
@@ -66,9 +66,7 @@ def fit(
     file: Annotated[Path, typer.Argument(help="one row per time step: CSV, Parquet, Excel")],
     sensors: Annotated[int, typer.Option(help="streams that can be read at a time")],
     output: Annotated[Path, typer.Option("--output", "-o", help="monitor to write")],
-    normal: Annotated[
-        str, typer.Option(help="rows of normal operation, as 1:700; all by default")
-    ] = "",
+    normal: Normal = "",
     arl0: Annotated[
         str, typer.Option(help="average rows between false alarms; or '7 days', with --time")
     ] = "200",
@@ -81,10 +79,8 @@ def fit(
     limit: Annotated[
         str, typer.Option(help="how it is set: auto, bound, simulated or cross_fitted")
     ] = "auto",
-    time: Annotated[str, typer.Option(help="column that is the time, not a stream")] = "",
-    table: Annotated[
-        Path | None, typer.Option(help="TOML: how the file is read, written by inspect")
-    ] = None,
+    time: Time = "",
+    table: TableFile = None,
     held_out: Annotated[
         str, typer.Option(help="more rows of normal operation, as 701:900, to check the fit on")
     ] = "",
@@ -137,10 +133,8 @@ def watch(
     file: Annotated[
         str, typer.Argument(help="CSV with a header, a folder of them, or - for standard input")
     ] = "-",
-    time: Annotated[str, typer.Option(help="column that is the time")] = "",
-    table: Annotated[
-        Path | None, typer.Option(help="TOML: how the file is read, written by inspect")
-    ] = None,
+    time: Time = "",
+    table: TableFile = None,
     as_json: Annotated[bool, typer.Option("--json", help="one JSON object a line")] = False,
     stop: Annotated[bool, typer.Option(help="end at the first alarm")] = False,
     follow: Annotated[bool, typer.Option(help="wait for more rows at the end")] = False,

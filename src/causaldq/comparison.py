@@ -1,15 +1,18 @@
 """Methods side by side: delays at one rate of false alarms."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from causaldq import limits
+from causaldq.arguments import number, seed_of, sensors_of, whole
 from causaldq.calibration import measured_run_length
-from causaldq.covariance import is_diagonal
+from causaldq.callables import callable_method
+from causaldq.covariance import Structured, is_diagonal
 from causaldq.errors import ConfigError
 from causaldq.estimates import estimate
-from causaldq.limits import CONFIDENCE, RESAMPLES, Limit, calibrate, true_graph
+from causaldq.limits import CONFIDENCE, RESAMPLES, Limit, true_graph
 from causaldq.methods.any_shift import AnyShift
 from causaldq.methods.base import Method, Problem
 from causaldq.methods.bayes_posterior import BayesPosterior
@@ -23,6 +26,61 @@ from causaldq.worlds.public import Shift
 
 if TYPE_CHECKING:
     import pandas as pd
+
+MOST_VALUES = 1e10
+"""Of all paths together: 80 GB."""
+HORIZON = 5.0
+"""Length of the paths behind a limit, in units of the run length."""
+
+
+def calibrate(
+    method: MethodLike,
+    streams: StreamModel,
+    sensors: int,
+    *,
+    arl0: float = 200.0,
+    paths: int = 400,
+    horizon: float = HORIZON,
+    seed: int = 0,
+) -> Limit:
+    """The alarm limit of a method, by simulation.
+
+    Parameters
+    ----------
+    method : str, class or callable
+        A name (see `method_names`), a subclass of `Method`, or a function of the `Problem`.
+    streams : StreamModel
+        Where in-control values come from, such as `simulate` gives.
+    sensors : int
+        m, streams that can be read at a time.
+    arl0 : float
+        Wanted steps to a false alarm.
+    paths : int
+        In-control paths to set the limit on, and as many fresh ones to check it.
+    horizon : float
+        Length of the paths, in units of `arl0`.
+    seed : int
+        The same seed gives the same limit; all methods see the same values.
+
+    Returns
+    -------
+    Limit
+
+    Examples
+    --------
+    >>> from causaldq import simulate
+    >>> limit = calibrate("greedy", simulate(5, degree=0), sensors=2, arl0=20, paths=200)
+    >>> 15 < limit.reached.value < 27
+    True
+    """
+    _check_streams(streams)
+    sensors, paths, seed = sensors_of(sensors, streams.p), whole("paths", paths, 10), seed_of(seed)
+    horizon = number("horizon", horizon, "of run lengths, 1 or more", lambda x: x >= 1)
+    arl0 = _run_length(arl0, horizon * paths * streams.p)
+    return limits.calibrate(
+        callable_method(method), streams, sensors,
+        arl0=arl0, paths=paths, horizon=horizon, seed=seed,
+    )  # fmt: skip
 
 
 def evaluate(
@@ -94,13 +152,21 @@ def evaluate(
     """
     import pandas as pd
 
+    if isinstance(methods, str) or not isinstance(methods, Collection):
+        raise ConfigError(f"methods are {methods!r}; give a list, or a mapping of names to methods")
     named = dict(methods) if isinstance(methods, Mapping) else {name_of(m): m for m in methods}
     if len(named) < len(methods):
         raise ConfigError("two methods have the same name; give a mapping with names of their own")
-    if replications < 2 or before < 0 or horizon < 1 or not shifts or not named:
-        raise ConfigError(
-            "give at least one method, two replications, one shift, and one step after the change"
-        )
+    if not isinstance(shifts, Collection) or not all(isinstance(s, Shift) for s in shifts):
+        raise ConfigError(f"shifts are {shifts!r}; give a list of Shift")
+    if not shifts or not named:
+        raise ConfigError("give at least one method and one shift")
+    _check_streams(streams)
+    sensors, seed = sensors_of(sensors, streams.p), seed_of(seed)
+    replications, before = whole("replications", replications, 2), whole("before", before, 0)
+    horizon, paths = whole("horizon", horizon, 1), whole("paths", paths, 10)
+    arl0 = _run_length(arl0, HORIZON * paths * streams.p)
+    confidence = number("confidence", confidence, "between 0 and 1", lambda x: 0 < x < 1)
     if limit not in ("simulated", "bound"):
         raise ConfigError(f"limit is {limit!r}; give 'simulated' or 'bound'")
     problem = Problem(streams.covariance, sensors, graphs=true_graph(streams))
@@ -109,9 +175,9 @@ def evaluate(
     rows = []
     with Reporter("evaluate", len(named), "method", lines=False) as reporter:
         for name, method in named.items():
-            made = resolved(method, problem)
+            made = resolved(callable_method(method), problem)
             alarm = (
-                calibrate(method, streams, sensors, arl0=arl0, paths=paths, seed=seed)
+                limits.calibrate(method, streams, sensors, arl0=arl0, paths=paths, seed=seed)
                 if limit == "simulated"
                 else _bounded(made, streams, arl0, paths, seed)
             )
@@ -138,6 +204,46 @@ def evaluate(
                 )
             reporter.advance(name)
     return pd.DataFrame(rows)
+
+
+def _check_streams(streams: Any) -> None:
+    """Refuse streams whose parts do not belong together, or that cannot be drawn from."""
+    if not isinstance(streams, StreamModel):
+        raise ConfigError(
+            f"the streams are a {type(streams).__name__}; give a StreamModel, such as `simulate`"
+            " makes"
+        )
+    p = streams.p
+    for name, wanted in (("covariance", (p, p)), ("effects", (p, p))):
+        if np.shape(getattr(streams, name)) != wanted:
+            raise ConfigError(
+                f"the {name} of {p} streams has shape {np.shape(getattr(streams, name))}; give"
+                f" {wanted}"
+            )
+    if isinstance(streams.covariance, Structured):
+        return
+    matrix = np.asarray(streams.covariance)
+    if not np.allclose(matrix, matrix.T):
+        raise ConfigError("the covariance of the streams is not symmetric; give [i, j] as [j, i]")
+    if streams.records is None and streams.law is None:
+        try:
+            np.linalg.cholesky(matrix)
+        except np.linalg.LinAlgError:
+            raise ConfigError(
+                "the covariance of the streams is not positive definite, so that nothing can be"
+                " drawn from it; drop streams that follow from others"
+            ) from None
+
+
+def _run_length(given: Any, values: float) -> float:
+    """Of a false alarm, if its paths fit into memory: of so many values for each step of it."""
+    arl0 = number("arl0", given, "of steps to a false alarm, more than 1", lambda x: x > 1)
+    if arl0 * values > MOST_VALUES:
+        raise ConfigError(
+            f"arl0 is {arl0:g}, and paths several times as long would not fit into"
+            f" memory: give at most {MOST_VALUES / values:g}, or fewer paths"
+        )
+    return arl0
 
 
 def bound_limit(method: Method[Any], arl0: float) -> float:
@@ -195,10 +301,8 @@ def _bounded(
     method: Method[Any], streams: StreamModel, arl0: float, paths: int, seed: int
 ) -> Limit:
     """The guaranteed limit, and the run length that it reaches on the paths of `calibrate`."""
-    if paths < 10:
-        raise ConfigError(f"{paths} paths; give at least 10")
     value = bound_limit(method, arl0)
-    steps = int(np.ceil(5 * arl0))
+    steps = int(np.ceil(HORIZON * arl0))
     fresh = streams.in_control(paths, steps, generator(seed, "check"), held_out=True)
     seen = statistics(method, fresh, None, generator(seed, "check", "method"), lambda _: value)
     rng = generator(seed, "interval")

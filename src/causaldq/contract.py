@@ -1,13 +1,17 @@
 """What every method has to keep to, as a test that anybody can run on a method of their own."""
 
+from copy import deepcopy
 from typing import Any
 
 import numpy as np
 
+from causaldq.arguments import seed_of, sensors_of, whole
+from causaldq.callables import callable_method
 from causaldq.errors import CausalDQError
 from causaldq.methods.base import Method, Problem, State
 from causaldq.methods.resolve import MethodLike, name_of, resolved
 from causaldq.run import step
+from causaldq.state_arrays import digest, flat
 from causaldq.types import Floats, Ints
 
 GARBAGE = (np.nan, np.inf, -np.inf, 1e300, -7.0)
@@ -25,8 +29,10 @@ def check_method(
 
     The contract: sensors are distinct streams, as many as there are; nothing that was not read,
     and nothing of the future, moves a choice or the statistic; the same seed gives the same course;
-    runs side by side do not touch each other, and can be dropped or repeated; a step of no runs is
-    a step; and fewer readings than sensors, or none, are taken as they come.
+    runs side by side do not touch each other, and can be dropped or repeated; no step changes what
+    was read before; a step of no runs is a step; and fewer readings than sensors, or none, are
+    taken as they come. A method need not say which streams it suspects (`contributions`); if it
+    does, it gives a number for each.
 
     Parameters
     ----------
@@ -44,11 +50,13 @@ def check_method(
     >>> check_method("bayes_posterior")
     >>> check_method("greedy", p=5, sensors=5)
     """
+    p, seed = whole("p", p, 1), seed_of(seed)
+    sensors = sensors_of(sensors, p)
     rng = np.random.default_rng(seed)
     mixing = rng.standard_normal((p, p + 3))
     covariance = mixing @ mixing.T / p + 0.2 * np.eye(p)
     chain = np.eye(p, k=1, dtype=bool)[None] if graph else None
-    made = resolved(method, Problem(covariance, sensors, graphs=chain))
+    made = resolved(callable_method(method), Problem(covariance, sensors, graphs=chain))
     checked = _Checked(made, name_of(method), covariance, seed)
     checked.shapes()
     checked.determinism()
@@ -75,18 +83,31 @@ class _Checked:
         """Streams read (steps, n, m) and statistics (steps, n)."""
         rng = np.random.default_rng(self.seed)
         state = self.method.start(len(paths), None, rng)
+        self.check_state("start", state)
         read, values = [], []
         for t in range(paths.shape[1]):
             streams = self.method.choose(state, rng)
             self.check_choice(streams, len(paths))
             readings = np.take_along_axis(paths[:, t], streams, axis=1)
             state = self.method.observe(state, streams, readings, rng)
+            self.check_state("observe", state)
             read.append(streams)
             values.append(self.method.statistic(state))
+            self.check_statistic(values[-1], len(paths))
         return np.array(read), np.array(values)
+
+    def check_state(self, step: str, state: object) -> None:
+        if not isinstance(state, State):
+            self.fail(f"{step} must give a subclass of State, not {type(state).__name__}")
+
+    def check_statistic(self, values: Floats, runs: int) -> None:
+        if np.shape(values) != (runs,) or not isinstance(values, np.ndarray):
+            self.fail(f"statistic gives shape {np.shape(values)}; give an array (runs,)")
 
     def check_choice(self, streams: Ints, runs: int) -> None:
         problem = self.method.problem
+        if not isinstance(streams, np.ndarray) or streams.dtype.kind not in "iu":
+            self.fail("choose must give an array of whole numbers, the streams to read")
         if streams.shape != (runs, problem.m):
             self.fail(f"choose gives shape {streams.shape}; give (runs, sensors)")
         if streams.min() < 0 or streams.max() >= problem.p:
@@ -95,11 +116,27 @@ class _Checked:
             self.fail("choose names a stream twice in one step")
 
     def shapes(self) -> None:
-        _, values = self.course(self.paths)
-        if values.shape != (STEPS, RUNS) or np.isnan(values).any():
+        """What each step gives, and that it leaves what it was given as it was."""
+        if np.isnan(self.course(self.paths)[1]).any():
             self.fail("the statistic must be one number per run, never NaN")
-        if not isinstance(self.method.start(2, None, np.random.default_rng(0)), State):
-            self.fail("start must give a subclass of State")
+        rng = np.random.default_rng(self.seed)
+        state = self.method.start(RUNS, None, rng)
+        for t in range(STEPS):
+            before = deepcopy(state)
+            streams = self.method.choose(state, rng)
+            readings = np.take_along_axis(self.paths[:, t], streams, axis=1)
+            after = self.method.observe(state, streams, readings, rng)
+            self.method.statistic(after)
+            if digest(flat(state)) != digest(flat(before)):
+                self.fail("a step changes the state that it was given; give a new one")
+            state = after
+        try:
+            told = self.method.contributions(state)
+        except NotImplementedError:
+            return
+        shape = (RUNS, self.method.problem.p)
+        if np.shape(told) != shape or np.isnan(told).any():
+            self.fail(f"contributions gives shape {np.shape(told)}; give numbers {shape}")
 
     def determinism(self) -> None:
         first, second = self.course(self.paths), self.course(self.paths)
@@ -146,11 +183,8 @@ class _Checked:
             values = np.take_along_axis(self.paths[runs, t], streams, axis=1)
             # One generator per step and run order would tie randomness to the batch: methods that
             # draw while observing are compared with the same draws per run.
-            state = self._observed(state, streams, values, t)
+            state = self.method.observe(state, streams, values, _SameForAll(self.seed + t))
         return self.method.statistic(state)
-
-    def _observed(self, state: Any, streams: Ints, values: Floats, t: int) -> Any:
-        return self.method.observe(state, streams, values, _SameForAll(self.seed + t))
 
     def no_runs(self) -> None:
         rng = np.random.default_rng(self.seed)

@@ -33,6 +33,7 @@ from causaldq.monitor import Monitor
 from causaldq.normal import choices, table
 from causaldq.run import step
 from causaldq.seeds import generator
+from causaldq.state_arrays import part
 from causaldq.types import Floats, Ints
 
 if TYPE_CHECKING:
@@ -218,14 +219,8 @@ class LargeMonitor(Monitor):
     def _rebuilt(
         cls, facts: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]], method: Any = None
     ) -> Self:
-        learned = {
-            key.removeprefix("learned."): array
-            for key, array in arrays.items()
-            if key.startswith("learned.")
-        }
-
         def made(problem: Problem) -> FactorFilter:
-            return FactorFilter.rebuilt(problem, facts["options"], learned)
+            return FactorFilter.rebuilt(problem, facts["options"], part(arrays, "learned"))
 
         return super()._rebuilt(facts, arrays, method or made)
 

@@ -1,12 +1,12 @@
 """Rows of normal operation as a user gives them: checked, named, with the graphs they allow."""
 
-from collections.abc import Sequence
-from numbers import Integral, Real
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from causaldq.arguments import number, seed_of, sensors_of, whole
 from causaldq.covariance import DENSE_MOST
 from causaldq.discovery.graph import is_acyclic
 from causaldq.discovery.settings import DiscoverySettings, UncertaintySettings
@@ -24,6 +24,12 @@ if TYPE_CHECKING:
 PATHS = 200
 MANY_STREAMS_PATHS = 10
 """Where a step of one path takes milliseconds."""
+NOT_MEASURED = "bcMm"
+"""Kinds of numpy's types that it makes numbers of: truths, complex numbers, dates and spans."""
+SMALLEST, LARGEST = 1e-150, 1e150
+"""Beyond, the squares of values are no numbers."""
+LEAST_PATHS = 5
+"""One for each part of the rows that is left out of a fit."""
 MOST_STEPS = 1e8
 """Of the paths behind a limit, in units of the run length: beyond it they take more than 5 GB."""
 
@@ -34,22 +40,17 @@ def choices(
     """The numbers that a fit is given, as Python's own, refused if they cannot be used."""
     if paths is None:
         paths = PATHS if p <= DENSE_MOST else MANY_STREAMS_PATHS
-    if not isinstance(sensors, Integral) or sensors not in range(1, p + 1):
-        raise ConfigError(f"{sensors} sensors for {p} streams; give a whole number from 1 to {p}")
-    for name, value in (("paths", paths), ("seed", seed)):
-        if not isinstance(value, Integral):
-            raise ConfigError(f"{name} is {value!r}; give a whole number")
-    if not isinstance(arl0, Real) or isinstance(arl0, bool):
-        raise ConfigError(f"arl0 is {arl0!r}; give the wanted steps to a false alarm, a number")
-    arl0 = int(arl0) if isinstance(arl0, Integral) else float(arl0)
+    sensors = sensors_of(sensors, p)
+    paths, seed = whole("paths", paths, LEAST_PATHS), seed_of(seed)
+    arl0 = number("arl0", arl0, "of steps to a false alarm, more than 1", lambda x: x > 1)
     kind = named_method(method) if isinstance(method, str) else method
     may_be_bound = limit in ("auto", "bound") and getattr(kind, "uses_dynamics", False)
-    if arl0 > (most := MOST_STEPS / max(paths, 1)) and np.isfinite(arl0) and not may_be_bound:
+    if arl0 > (most := MOST_STEPS / paths) and not may_be_bound:
         raise ConfigError(
             f"arl0 is {arl0:g}, and paths of twice that length would not fit into memory: give at"
             f" most {most:g}, or a limit that needs no paths (innovation_filter, limit='bound')"
         )
-    return int(sensors), arl0, int(paths), int(seed)
+    return sensors, arl0, paths, seed
 
 
 def table(
@@ -61,14 +62,12 @@ def table(
         if names is not None:
             raise ConfigError("the rows have column names; give no others")
         labels = tuple(str(column) for column in columns)
+        _refuse_disorder(rows)
         values = _of_frame(rows, labels)
     else:
-        try:
-            values = np.asarray(rows, np.float64)
-        except (TypeError, ValueError) as error:
-            raise DataError(f"the rows are no numbers ({error})") from None
-        if values.ndim != 2:
-            raise DataError(f"the rows have shape {values.shape}; give (rows, streams)")
+        values = _of_array(rows)
+        if isinstance(names, str) or (names is not None and not isinstance(names, Iterable)):
+            raise ConfigError(f"names are {names!r}; give a list of {values.shape[1]}")
         given = (f"x{i + 1}" for i in range(values.shape[1])) if names is None else map(str, names)
         labels = tuple(given)
     if values.ndim != 2 or values.shape[1] != len(labels):
@@ -85,7 +84,47 @@ def table(
             f"stream {labels[column]!r} has no finite value in row {row} (and {int(gaps.sum()) - 1}"
             " more cells); drop those rows or streams before fitting"
         )
+    with np.errstate(over="ignore"):
+        span, size = np.ptp(values, axis=0), np.abs(values).max(axis=0)
+    extreme = (size > LARGEST) | ((span > 0) & (span < SMALLEST))
+    if extreme.any():
+        column = int(np.argmax(extreme))
+        raise DataError(
+            f"the values of stream {labels[column]!r} are of a size whose square is no number, such"
+            f" as {values[0, column]:g}; give them in another unit"
+        )
     return labels, values
+
+
+def _refuse_disorder(rows: Any) -> None:
+    """Limits rest on how rows follow each other, so that times must not go back."""
+    index: Any = getattr(rows, "index", None)
+    if getattr(getattr(index, "dtype", None), "kind", "") not in ("M", "m"):
+        return  # numbers and words need not be times
+    back = np.flatnonzero(index[1:] < index[:-1])
+    if len(back):
+        place = int(back[0])
+        raise DataError(
+            f"the rows are not in the order of time: {index[place + 1]} in row {place + 1} comes"
+            f" after {index[place]}; sort them (rows.sort_index()), or take them as they are"
+            " (rows.reset_index(drop=True))"
+        )
+
+
+def _of_array(rows: Any) -> Floats:
+    """Values (n, p) of an array, or of lists; what is masked is a gap."""
+    try:
+        if isinstance(rows, np.ma.MaskedArray):
+            rows = np.ma.filled(rows.astype(np.float64), np.nan)
+        found = np.asarray(rows)
+        if found.dtype.kind in NOT_MEASURED:
+            raise TypeError(f"they are {found.dtype}")
+        values = np.asarray(found, np.float64)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"the rows are no numbers ({error})") from None
+    if values.ndim != 2:
+        raise DataError(f"the rows have shape {values.shape}; give (rows, streams)")
+    return values
 
 
 def _of_frame(rows: Any, labels: tuple[str, ...]) -> Floats:
@@ -98,8 +137,13 @@ def _of_frame(rows: Any, labels: tuple[str, ...]) -> Floats:
             raise DataError(f"the rows are no numbers ({error})") from None
     values = np.empty(rows.shape)
     for i, (label, kind) in enumerate(zip(labels, kinds, strict=True)):
+        column = rows.iloc[:, i]
         try:
-            values[:, i] = rows.iloc[:, i].astype("float64")
+            if column.dtype.kind in NOT_MEASURED or (
+                kind == "object" and any(isinstance(x, bool | np.bool_ | complex) for x in column)
+            ):
+                raise TypeError("no measurements")
+            values[:, i] = column.astype("float64")
         except (TypeError, ValueError):
             raise DataError(
                 f"column {label!r} is not numeric ({kind}); drop it, or make its values numbers"
@@ -112,8 +156,17 @@ def edges_of(given: Any, names: tuple[str, ...]) -> Ints | None:
     if given is None:
         return None
     p = len(names)
-    graph = np.asarray(given)
+    if hasattr(given, "columns") and given.shape == (p, p):
+        given = _in_order_of(given, names)
+    try:
+        graph = np.asarray(given)
+    except ValueError:
+        raise ConfigError(
+            "the graph has rows of different lengths; give pairs of streams"
+        ) from None
     if graph.shape == (p, p) and graph.dtype.kind in "biuf":
+        if not np.isfinite(graph).all():
+            raise ConfigError("the graph has cells that are no numbers; give 0 where no link is")
         return np.argwhere(graph)
     if graph.ndim != 2 or graph.shape[1] != 2:
         raise ConfigError(
@@ -121,11 +174,38 @@ def edges_of(given: Any, names: tuple[str, ...]) -> Ints | None:
         )
     place: dict[Any, int] = {name: i for i, name in enumerate(names)}
     if graph.dtype.kind in "iu":
+        for number in np.unique(graph).tolist():
+            if place.get(str(number), number) != number:
+                raise ConfigError(
+                    f"the graph links {number}, which is the place of one stream and the name of"
+                    " another; give names as text"
+                )
         place = {i: i for i in range(p)}
     unknown = [end for end in graph.ravel().tolist() if end not in place]
     if unknown:
         raise ConfigError(f"the graph links {unknown[0]!r}, which is no stream")
     return np.array([[place[end] for end in edge] for edge in graph.tolist()], dtype=np.int64)
+
+
+def _in_order_of(graph: Any, names: tuple[str, ...]) -> npt.NDArray[Any]:
+    """A frame (p, p) with its rows and columns in the order of the streams, whose names they have.
+
+    Without names they are numbered, and are in that order.
+    """
+    orders = []
+    for axis in (graph.index, graph.columns):
+        labels = [str(label) for label in axis]
+        if sorted(labels) == sorted(names):
+            orders.append([labels.index(name) for name in names])
+        elif labels == [str(i) for i in range(len(names))]:
+            orders.append(list(range(len(names))))
+        else:
+            other = next(label for label in labels if label not in names or labels.count(label) > 1)
+            raise ConfigError(
+                f"rows and columns of the graph are not named like the streams: {other!r}; give"
+                f" {', '.join(names)} to both"
+            )
+    return np.asarray(graph.to_numpy()[np.ix_(*orders)])
 
 
 def wants_graph(method: MethodLike) -> bool:
@@ -160,6 +240,8 @@ def graphs_for(
         return graph[None]
     if not wants_graph(method):
         return None
+    if p == 1:
+        return np.zeros((1, 1, 1), dtype=bool)
     from causaldq.discovery.uncertainty import possible_graphs
 
     none, scaled = np.empty((0, p)), scale.apply(rows)

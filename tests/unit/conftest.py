@@ -10,8 +10,8 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 import pytest
-import yaml
 from hypothesis import settings
+from made import DEFAULTS
 from planted_claims import Plant, planted
 
 from causaldq.learn.settings import TrainingSettings
@@ -21,10 +21,6 @@ from causaldq.pipeline.loading import merge
 # The same examples in every run: a statistical statement then holds or fails for good.
 settings.register_profile("fixed", derandomize=True, deadline=None, database=None, max_examples=40)
 settings.load_profile("fixed")
-
-DEFAULTS: dict[str, Any] = yaml.safe_load(
-    (Path(__file__).parents[2] / "config" / "defaults.yaml").read_text()
-)
 
 
 @pytest.fixture(scope="session")

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
+import pytest
 import yaml
 
 from causaldq.calibration import CalibrationSettings
@@ -18,6 +19,7 @@ from causaldq.methods.equivariant_network import shapes
 from causaldq.methods.registry import index_methods
 from causaldq.pipeline.jobs import train
 from causaldq.pipeline.plan import Plan
+from causaldq.run import step
 from causaldq.statistic import StatisticSettings
 
 Form = Literal["normalised", "raw"]
@@ -83,6 +85,41 @@ def a_covariance(p: int, seed: int = 0) -> np.ndarray:
     """Dense, with variances other than one."""
     mixing = np.random.default_rng(seed).standard_normal((p, p + 2))
     return mixing @ mixing.T / p + 0.3 * np.eye(p)
+
+
+def course(
+    method: Method[Any], paths: np.ndarray, truth: Any, seed: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Streams read (steps, n, m) and statistics (steps, n)."""
+    rng = np.random.default_rng(seed)
+    state = method.start(len(paths), truth, rng)
+    read, values = [], []
+    for t in range(paths.shape[1]):
+        state, streams, value = step(method, state, paths[:, t], rng)
+        read.append(streams)
+        values.append(value)
+    return np.array(read), np.array(values)
+
+
+def compared_in_another_order(
+    method: Any, other: Any, values: np.ndarray, order: np.ndarray, scale: np.ndarray
+) -> tuple[Any, Any]:
+    """States of two methods that read the same streams of `values` (steps, p).
+
+    The other has them in another order and scale, and must make the same of them.
+    """
+    rng = np.random.default_rng(0)
+    one, two = method.start(1, None, rng), other.start(1, None, rng)
+    place = np.argsort(order)
+    for row in values:
+        read = method.choose(one, rng)
+        one = method.observe(one, read, np.take_along_axis(row[None], read, axis=1), rng)
+        there = np.sort(place[read], axis=1)
+        turned = (row * scale)[order][None]
+        two = other.observe(two, there, np.take_along_axis(turned, there, axis=1), rng)
+    assert other.statistic(two)[0] == pytest.approx(method.statistic(one)[0], abs=1e-6)
+    np.testing.assert_allclose(other.posterior(two)[0], method.posterior(one)[0][order], atol=1e-7)
+    return one, two
 
 
 def a_problem(covariance: np.ndarray, m: int, *, form: Form = "normalised") -> Problem:

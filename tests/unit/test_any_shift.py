@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from made import made
+from made import compared_in_another_order, made
 from scipy.special import logsumexp
 
 from causaldq.methods.any_shift import AnyShift, AnyShiftState
@@ -106,16 +106,7 @@ def test_units_and_order_of_streams_do_not_matter_nor_their_sign_if_it_is_one(se
     order, scale = rng.permutation(p), rng.choice([-1.0, 1.0]) * rng.uniform(0.1, 10.0, p)
     method = a_detector(covariance, m)
     other = a_detector((covariance * np.outer(scale, scale))[np.ix_(order, order)], m)
-    one, two = method.start(1, None, rng), other.start(1, None, rng)
-    place = np.argsort(order)
-    for row in values:
-        read = method.choose(one, rng)
-        one = method.observe(one, read, np.take_along_axis(row[None], read, axis=1), rng)
-        there = np.sort(place[read], axis=1)
-        turned = (row * scale)[order][None]
-        two = other.observe(two, there, np.take_along_axis(turned, there, axis=1), rng)
-    assert other.statistic(two)[0] == pytest.approx(method.statistic(one)[0], abs=1e-6)
-    np.testing.assert_allclose(other.posterior(two)[0], method.posterior(one)[0][order], atol=1e-7)
+    compared_in_another_order(method, other, values, order, scale)
 
 
 def test_weights_are_a_mixture_and_move_to_what_is_believed() -> None:

@@ -1,20 +1,20 @@
 """Competitors and bounds, against slow versions written from their equations."""
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from made import (
     CALIBRATION,
+    DEFAULTS,
     Recorder,
     a_covariance,
     a_problem,
     a_truth,
     assert_largest,
+    course,
     made,
     paths_of,
 )
@@ -26,8 +26,6 @@ from causaldq.methods.registry import index_methods
 from causaldq.methods.round_robin import RoundRobin
 from causaldq.methods.tras import sum_of_largest
 from causaldq.run import statistics, step
-
-DEFAULTS = yaml.safe_load((Path(__file__).parents[2] / "config" / "defaults.yaml").read_text())
 
 
 class Still(np.random.Generator):
@@ -263,20 +261,6 @@ def a_method(name: str, independent: bool) -> tuple[Method[Any], np.ndarray, Tru
     covariance = np.diag(np.linspace(0.5, 2.0, P)) if independent else a_covariance(P)
     method = made(name, a_problem(covariance, M))
     return method, covariance, a_truth(N, P, 4, 5) if method.is_bound else None
-
-
-def course(
-    method: Method[Any], paths: np.ndarray, truth: Truth | None, seed: int
-) -> tuple[list[np.ndarray], list[np.ndarray]]:
-    """Streams read and statistics, step by step."""
-    rng = np.random.default_rng(seed)
-    state = method.start(len(paths), truth, rng)
-    read, values = [], []
-    for t in range(paths.shape[1]):
-        state, streams, value = step(method, state, paths[:, t], rng)
-        read.append(streams)
-        values.append(value)
-    return read, values
 
 
 @pytest.mark.parametrize("independent", [True, False])

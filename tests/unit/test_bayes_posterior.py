@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from made import made
+from made import compared_in_another_order, made
 
 from causaldq.methods.base import Problem
 from causaldq.methods.bayes_posterior import BayesPosterior, BayesState
@@ -98,17 +98,7 @@ def test_stream_order_and_signs_do_not_matter(seed: int) -> None:
     order, signs = rng.permutation(p), rng.choice([-1.0, 1.0], p)
     method = a_filter(covariance, m)
     other = a_filter((covariance * np.outer(signs, signs))[np.ix_(order, order)], m)
-    # The same streams are read, so that only what is made of them is compared.
-    one, two = method.start(1, None, rng), other.start(1, None, rng)
-    place = np.argsort(order)
-    for row in values:
-        read = method.choose(one, rng)
-        one = method.observe(one, read, np.take_along_axis(row[None], read, axis=1), rng)
-        there = np.sort(place[read], axis=1)
-        turned = (row * signs)[order][None]
-        two = other.observe(two, there, np.take_along_axis(turned, there, axis=1), rng)
-    assert other.statistic(two)[0] == pytest.approx(method.statistic(one)[0], abs=1e-6)
-    np.testing.assert_allclose(other.posterior(two)[0], method.posterior(one)[0][order], atol=1e-7)
+    one, two = compared_in_another_order(method, other, values, order, signs)
     np.testing.assert_array_equal(
         np.sort(order[other.choose(two, np.random.default_rng(0))[0]]),
         method.choose(one, np.random.default_rng(0))[0],

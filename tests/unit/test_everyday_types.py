@@ -11,7 +11,7 @@ from plants import NAMES, monitor, rows
 from causaldq import Monitor
 from causaldq.errors import ConfigError, DataError
 from causaldq.live.rows import RowReader
-from causaldq.normal import choices, table
+from causaldq.normal import choices, edges_of, table
 
 NORMAL = pd.DataFrame(rows(120, seed=1), columns=NAMES)
 
@@ -34,6 +34,11 @@ def test_numbers_of_numpy_are_numbers(tmp_path: Path) -> None:
         ({"arl0": "500"}, "arl0 is '500'"),
         ({"paths": 10.5}, "paths is 10.5"),
         ({"seed": None}, "seed is None"),
+        ({"seed": -1}, "seed is -1; give a whole number of 0 or more"),
+        ({"seed": True}, "seed is True"),
+        ({"sensors": True}, "True sensors for 6 streams"),
+        ({"paths": 4}, "paths is 4; give a whole number of 5 or more"),
+        ({"arl0": float("nan")}, "arl0 is nan"),
         ({"arl0": 1e12}, "give at most 500000"),
         ({"arl0": 1e12, "paths": 1000}, "give at most 100000"),
         ({"arl0": 1e12, "limit": "simulated", "method": "innovation_filter"}, "at most 500000"),
@@ -55,6 +60,12 @@ def test_a_bound_needs_no_paths() -> None:
         (pd.date_range("2026", periods=120), "column 'extra' is not numeric .datetime64"),
         (pd.Categorical(["a", "b"] * 60), "column 'extra' is not numeric .category"),
         (pd.array([1, 2, None] * 40, dtype="Int64"), "stream 'extra' has no finite value in row 2"),
+        ([True, False] * 60, "column 'extra' is not numeric .bool"),
+        (pd.array([True, False] * 60, dtype="boolean"), "column 'extra' is not numeric .boolean"),
+        (pd.Series([True, 2.0] * 60, dtype=object), "column 'extra' is not numeric .object"),
+        ([1 + 2j, 3j] * 60, "column 'extra' is not numeric .complex128"),
+        ([1e-200, 3e-200] * 60, "'extra' are of a size whose square is no number, such as 1e-200"),
+        ([1e200, 3.0] * 60, "'extra' are of a size whose square"),
     ],
 )
 def test_columns_that_cannot_be_used_are_named(column: Any, words: str) -> None:
@@ -98,3 +109,85 @@ def test_a_file_that_is_no_plain_csv_is_refused_with_the_remedy() -> None:
     reader = RowReader(NAMES, "rows.csv")
     with pytest.raises(DataError, match="give --table"):
         reader.take(";".join(NAMES).encode())
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        (NORMAL.to_numpy() + 1j, "they are complex128"),
+        (NORMAL.to_numpy() > 5, "they are bool"),
+        (NORMAL.to_numpy().astype("M8[s]"), "they are datetime64"),
+        (NORMAL.to_numpy().astype("m8[s]"), "they are timedelta64"),
+        (np.ma.array(NORMAL, mask=NORMAL > 300), "no finite value in row"),
+    ],
+)
+def test_arrays_are_taken_for_numbers_only_if_they_are(values: Any, words: str) -> None:
+    with pytest.raises(DataError, match=words):
+        table(values, None)
+
+
+def test_an_array_without_masked_cells_is_whole() -> None:
+    np.testing.assert_array_equal(table(np.ma.array(NORMAL), None)[1], NORMAL)
+
+
+@pytest.mark.parametrize("names", ["abcdef", 6])
+def test_names_are_a_list(names: Any) -> None:
+    with pytest.raises(ConfigError, match="give a list of 6"):
+        table(NORMAL.to_numpy(), names)
+
+
+def test_times_must_not_go_back() -> None:
+    """Blocks of rows keep their memory only if rows follow each other; numbers may be anything."""
+    times = pd.date_range("2026-10-25", periods=120, freq="h", tz="Europe/Rome")
+    ordered = NORMAL.set_axis(times)
+    np.testing.assert_array_equal(table(ordered, None)[1], NORMAL)
+    swapped = ordered.iloc[[*range(50), 51, 50, *range(52, 120)]]
+    with pytest.raises(DataError, match=r"2026-10-27 .* in row 51 comes after .*sort_index"):
+        table(swapped, None)
+    np.testing.assert_array_equal(table(swapped.sort_index(), None)[1], NORMAL)
+    table(swapped.reset_index(drop=True), None)
+    table(NORMAL.iloc[::-1], None)
+
+
+LINKED = np.zeros((6, 6), dtype=bool)
+LINKED[0, 3] = LINKED[3, 5] = True
+
+
+@pytest.mark.parametrize(
+    "graph",
+    [
+        pd.DataFrame(LINKED, index=NAMES, columns=NAMES),
+        pd.DataFrame(LINKED, index=NAMES, columns=NAMES).iloc[::-1, [2, 0, 1, 4, 5, 3]],
+        pd.DataFrame(LINKED, columns=NAMES),
+        pd.DataFrame(LINKED),
+        LINKED.astype(float),
+        [(0, 3), (3, 5)],
+        [("flow", "purity"), ("purity", "steam")],
+        pd.DataFrame({"cause": ["flow", "purity"], "effect": ["purity", "steam"]}),
+    ],
+)
+def test_a_graph_links_the_streams_that_it_names(graph: Any) -> None:
+    found = edges_of(graph, NAMES)
+    assert found is not None
+    assert found.tolist() == [[0, 3], [3, 5]]
+
+
+@pytest.mark.parametrize(
+    ("graph", "names", "words"),
+    [
+        (pd.DataFrame(LINKED, index=NAMES, columns=list("abcdef")), NAMES, "like the streams: 'a'"),
+        (LINKED * np.nan, NAMES, "cells that are no numbers"),
+        ([("flow", "purity"), ("flow",)], NAMES, "different lengths"),
+        ([(0, 1)], ("1", "2", "3", "4", "5", "6"), "1, which is the place of one stream and the"),
+    ],
+)
+def test_a_graph_that_could_mean_other_streams_is_refused(
+    graph: Any, names: tuple[str, ...], words: str
+) -> None:
+    with pytest.raises(ConfigError, match=words):
+        edges_of(graph, names)
+
+
+def test_one_stream_has_no_graph_to_look_for() -> None:
+    made = Monitor.fit(NORMAL[["flow"]], 1, arl0=20, paths=10, method="causal_sr", progress=False)
+    assert made.update([10.0]).read == ["flow"]

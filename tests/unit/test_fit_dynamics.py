@@ -43,7 +43,6 @@ def test_memory_makes_later_rows_likelier_than_the_same_structure_without() -> N
     without = fit_factors(first).matrix.log_likelihood(later)  # type: ignore[union-attr]
     batches = np.array([part.mean() for part in np.array_split(with_memory - without, 10)])
     assert batches.mean() > 4 * batches.std(ddof=1) / np.sqrt(10)
-    assert with_memory.mean() > found.without_memory.innovations(later).log_likelihood.mean()
 
 
 def test_rows_without_memory_are_found_to_have_none() -> None:

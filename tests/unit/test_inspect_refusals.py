@@ -16,7 +16,6 @@ from typer.testing import CliRunner
 
 from causaldq.__main__ import app
 from causaldq.errors import CausalDQError, ConfigError, DataError
-from causaldq.live.rows import LONGEST_LINE
 from causaldq.tables import content, layout
 from causaldq.tables.inspection import inspect
 from causaldq.tables.rows import normal_rows
@@ -102,7 +101,7 @@ def outcome(do: Callable[[], T]) -> T | str:
         st.binary(max_size=400),
         st.text(max_size=300).map(str.encode),
         st.text(alphabet='0123456789.,;\t|"\n eE-abN/:', max_size=300).map(str.encode),
-        st.binary(max_size=60).map(gzip.compress),
+        st.binary(max_size=60).map(lambda made: gzip.compress(made, mtime=0)),
         st.binary(max_size=60).map(lambda made: b"PAR1" + made),
         st.binary(max_size=60).map(lambda made: b"PK\x03\x04" + made),
     )
@@ -158,7 +157,7 @@ def test_settings_are_read_as_they_were_written(
 def test_wrong_settings_are_one_line(tmp_path: Path, text: str, words: str) -> None:
     path = tmp_path / "s.toml"
     path.write_bytes(text.encode("utf-8", "surrogateescape"))
-    with pytest.raises((ConfigError, DataError), match=words) as caught:
+    with pytest.raises(ConfigError, match=words) as caught:
         read_settings(path)
     assert len(str(caught.value).splitlines()) == 1
 
@@ -168,7 +167,3 @@ def test_a_long_line_is_not_split(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
     with pytest.raises(DataError, match="line 3: 101 characters"):
         inspect(put(tmp_path, "a,b\n1,2\n" + "x" * 101 + "\n"))
     assert inspect(put(tmp_path, "a,b\n1,2\n" + "x" * 98 + ",1\n")).rows == 2
-
-
-def test_a_line_too_long_to_watch_is_too_long_to_fit() -> None:
-    assert layout.LONGEST_LINE == LONGEST_LINE == 2**20

@@ -15,6 +15,7 @@ from small_run import (
     TWIN,
     check,
     edit,
+    found,
     make_run,
     plan_of,
     record_of,
@@ -25,6 +26,7 @@ from causaldq.files import read_csv
 from causaldq.pipeline.lineage import cells
 from causaldq.pipeline.lineage.absent import LEFT_TO_A_RUN, may_be_absent
 from causaldq.pipeline.lineage.asked import resolve
+from causaldq.pipeline.lineage.dry_run import PlannedJob
 from causaldq.pipeline.lineage.manifest import write_manifest
 from causaldq.pipeline.lineage.records import RecordStore, write_record
 from causaldq.pipeline.lineage.small_files import (
@@ -34,6 +36,7 @@ from causaldq.pipeline.lineage.small_files import (
 )
 from causaldq.pipeline.lineage.trace import trace
 from causaldq.pipeline.lineage.verdict_text import lines
+from causaldq.pipeline.lineage.verify import verify
 from causaldq.pipeline.report.codes import cell_code, cell_of
 
 SMALL = PLACE.format(profile="ci")
@@ -110,6 +113,60 @@ def test_git_leaves_out_what_verify_does_not_ask_for() -> None:
     assert of_paper == {f"results/paper/{pattern}" for pattern in LEFT_TO_A_RUN}
     for name in ("add.csv", "tables/overall.tex", "figures/overall.png", "cards.html"):
         assert not may_be_absent(f"results/paper/{name}")
+
+
+REPORT, PAGE = "results/ci/report.html", "results/ci/overview.html"
+PDF = "results/ci/paper.pdf"
+
+
+def add_page(root: Path, *, has_document: bool) -> None:
+    """The page that is read first, and the report."""
+    for rule, name in (("front_page", PAGE), ("report", REPORT)):
+        (root / name).write_text("a page")
+        settings = {"seed": 1, "has_document": has_document}
+        write_record(root, "ci", record_of(root, rule, rule, [ADD], [name], settings))
+    write_manifest(root, "ci")
+
+
+@pytest.mark.parametrize("name", [REPORT, TWIN, PAGE])
+def test_what_is_deleted_from_a_run_of_ones_own_is_missing(run: Path, name: str) -> None:
+    """A clone has none of the results that git leaves out; one that has some has made them all."""
+    add_page(run, has_document=True)
+    jobs = plan_of(run)
+    (run / name).unlink()
+    assert found(run, jobs) == {("missing", name)}
+    (run / name).write_text("a page")
+    for left in (REPORT, TWIN):
+        (run / left).unlink()
+    assert {file for kind, file in found(run, jobs) if kind == "missing"} == set()
+
+
+@pytest.mark.parametrize("has_document", [True, False])
+def test_what_is_asked_for_is_what_the_runs_own_machine_could_make(
+    run: Path, has_document: bool
+) -> None:
+    asked = []
+
+    def plan(*words: object) -> list[PlannedJob]:
+        asked.append(words[3])
+        return []
+
+    verify(run, "ci", plan=plan)
+    add_page(run, has_document=has_document)
+    verify(run, "ci", plan=plan)
+    assert asked == [None, has_document], "before there is a page, what this machine can make"
+
+
+def test_a_document_that_is_not_asked_for_must_be_of_the_same_results(run: Path) -> None:
+    """Made with LaTeX, in a run that went on without it."""
+    add_page(run, has_document=False)
+    jobs = plan_of(run)
+    (run / PDF).write_text("a document")
+    write_record(run, "ci", record_of(run, "document", "document", [ADD, TEX], [PDF]))
+    write_manifest(run, "ci")
+    assert found(run, jobs) == set()
+    edit(run, TEX, "11.5", "11.4")
+    assert ("stale", PDF) in found(run, jobs)
 
 
 def test_a_kept_run_that_is_not_the_recorded_one_is_found(run: Path) -> None:

@@ -4,15 +4,18 @@ import io
 import json
 
 import jsonschema
+import numpy as np
 import pytest
 from plants import MEAN, NAMES, csv_text, monitor, rows
 
 from causaldq import Session, WatchSettings
 from causaldq.errors import DataError
 from causaldq.live.records import SCHEMA_FILE, Record, as_line, as_text
-from causaldq.live.rows import CLOCK, LONGEST_LINE, Clock, RowReader, moment
+from causaldq.live.rows import CLOCK, Clock, RowReader
 from causaldq.live.source import PipeSource
 from causaldq.live.station import Station
+from causaldq.tables.cells import moments
+from causaldq.tables.layout import LONGEST_LINE
 
 GOOD = [f"{x:g}" for x in MEAN]
 SCHEMA = jsonschema.Draft202012Validator(json.loads(SCHEMA_FILE.read_text()))
@@ -219,13 +222,21 @@ def test_rows_out_of_order_are_not_taken_for_a_clock_set_back() -> None:
     assert [clock.judge(str(t))[0] for t in (9, 8, 7, 6, 5, 4, 3)] == ["late"] * 7
 
 
-def test_times_are_numbers_or_dates() -> None:
-    assert moment("12.5") == 12.5
-    assert moment("1970-01-01") == 0.0
-    assert moment("1970-01-01 00:01") == 60.0
-    assert moment("1970-01-01T01:00:00+01:00") == 0.0
-    assert moment("noon") is None
-    assert moment("inf") is None
+@pytest.mark.parametrize("text", ["noon", "inf", "1_000", ""])
+def test_times_are_what_inspect_takes_for_times(text: str) -> None:
+    assert np.isnan(moments([text])).all()
+    assert Clock().judge(text) == ("", f"time {text!r} cannot be read")
+
+
+@pytest.mark.parametrize(
+    ("early", "late"),
+    [("12.5", "13"), ("1970-01-01", "1970-01-01 00:01"), ("1970-01-01T01:00:00+01:00", "1")],
+)
+def test_times_are_numbers_or_dates(early: str, late: str) -> None:
+    clock = Clock()
+    assert clock.judge(early) == clock.judge(late) == ("", "")
+    assert clock.judge(late)[0] == "doubled"
+    assert clock.judge(early)[0] == "late"
 
 
 def test_a_gap_is_told_only_where_the_time_between_rows_is_known() -> None:

@@ -291,8 +291,11 @@ def test_settings_come_from_a_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("after = 'never'", "after: Input should be"),
-        ("aftr = 'stop'", "aftr: Extra inputs"),
+        ("after = 'never'", "after: input should be"),
+        (
+            "aftr = 'stop'",
+            "aftr: extra inputs are not permitted; the settings are after, clear_after",
+        ),
         ("clear_after = 0", "clear_after"),
         ("[sensors]\nmoves = 1.5", "sensors.moves"),
         ("[sensors]\nranges = {level = [1]}", "sensors.ranges.level"),

@@ -8,7 +8,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from made import made
+from made import course, made
 
 from causaldq.learn.checkpoint import Checkpoint
 from causaldq.learn.environment import Episodes, build_environment
@@ -19,7 +19,7 @@ from causaldq.methods.local import LocalMethod
 from causaldq.methods.oracle_set import OracleSet
 from causaldq.methods.registry import index_methods
 from causaldq.models.streams import StreamModel
-from causaldq.run import delays, statistics, step
+from causaldq.run import delays, statistics
 from causaldq.statistic import StatisticSettings
 
 P, M, N, STEPS = 7, 3, 3, 10
@@ -56,21 +56,6 @@ def a_method(training_settings: Callable[..., TrainingSettings]) -> MakeMethod:
         return Checkpoint(network, effects, settings, P).method(problem)
 
     return make
-
-
-Course = tuple[np.ndarray, np.ndarray]
-
-
-def course(method: Method[Any], paths: np.ndarray, truth: Any, seed: int) -> Course:
-    """Streams read (steps, n, m) and statistics (steps, n)."""
-    rng = np.random.default_rng(seed)
-    state = method.start(len(paths), truth, rng)
-    read, values = [], []
-    for t in range(paths.shape[1]):
-        state, streams, value = step(method, state, paths[:, t], rng)
-        read.append(streams)
-        values.append(value)
-    return np.array(read), np.array(values)
 
 
 def some_paths(seed: int) -> np.ndarray:

@@ -4,12 +4,11 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import permutations
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-import yaml
+from made import DEFAULTS
 
 from causaldq.discovery.graph import Graph, is_acyclic
 from causaldq.discovery.orders import _sampled_places, draw_graphs, parent_scores
@@ -17,8 +16,6 @@ from causaldq.discovery.settings import DiscoverySettings, OrderSettings, Uncert
 from causaldq.discovery.uncertainty import possible_graphs
 from causaldq.models.streams import StreamModel
 from causaldq.types import Floats
-
-DEFAULTS = yaml.safe_load((Path(__file__).parents[2] / "config" / "defaults.yaml").read_text())
 
 
 def order_settings(**changed: Any) -> OrderSettings:

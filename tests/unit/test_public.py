@@ -109,6 +109,48 @@ class Merges(Greedy):
         return Merged(**vars(super().start(n, truth, rng)))
 
 
+@dataclass(frozen=True)
+class Sizes(State):
+    size: Any
+
+
+class Overwrites(Method[Sizes]):
+    """Takes the state that it was given for its own."""
+
+    def start(self, n: int, truth: Any, rng: Any) -> Any:
+        return Sizes(np.zeros((n, self.problem.p)))
+
+    def choose(self, state: Any, rng: Any) -> Any:
+        return top(state.size, self.problem.m, rng)
+
+    def observe(self, state: Any, streams: Any, values: Any, rng: Any) -> Any:
+        np.put_along_axis(state.size, streams, np.abs(values), axis=1)
+        return state
+
+    def statistic(self, state: Any) -> Any:
+        return state.size.max(axis=1)
+
+
+class Lists(Greedy):
+    def choose(self, state: Any, rng: Any) -> Any:
+        return super().choose(state, rng).tolist()
+
+
+class Nothing(Greedy):
+    def observe(self, state: Any, streams: Any, values: Any, rng: Any) -> Any:
+        return None
+
+
+class OneNumber(Greedy):
+    def statistic(self, state: Any) -> Any:
+        return 0.0
+
+
+class TellsOfTwo(Greedy):
+    def contributions(self, state: Any) -> Any:
+        return super().contributions(state)[:, :2]
+
+
 class Stumbles(Greedy):
     """Wants every reading."""
 
@@ -127,6 +169,11 @@ class Stumbles(Greedy):
         (Shares, "keeps? |changes the statistic"),
         (Merges, "State.take changes"),
         (Stumbles, "NaN after"),
+        (Overwrites, "changes the state that it was given"),
+        (Lists, "choose must give an array of whole numbers"),
+        (Nothing, "observe must give a subclass of State, not NoneType"),
+        (OneNumber, r"statistic gives shape \(\); give an array"),
+        (TellsOfTwo, r"contributions gives shape \(4, 2\)"),
     ],
 )
 def test_a_method_that_breaks_the_contract_is_told_how(method: type, words: str) -> None:
@@ -152,21 +199,72 @@ def test_a_method_of_ones_own_against_ours() -> None:
     assert table["reached"].between(35, 65).all()
 
 
+def streams_of(covariance: Any) -> causaldq.StreamModel:
+    return causaldq.StreamModel(("a", "b"), np.empty((0, 2)), covariance, np.zeros((2, 2)))
+
+
+UNKNOWN = streams_of(np.array([[1.0, 0.5], [0.5, 1.0]]))
+"""Correlated, nobody knows why."""
+
+
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda: simulate(1), "at least two"),
+        (lambda: simulate(1), "p is 1; give a whole number of 2 or more"),
+        (lambda: simulate(5.0), "p is 5.0; give a whole number"),  # type: ignore[arg-type]
         (lambda: simulate(5, degree=-1), "0 or more"),
+        (lambda: simulate(5, rows=5), "rows is 5; give a whole number of 10 or more"),
+        (lambda: simulate(5, weights=3), "weights are 3"),  # type: ignore[arg-type]
+        (lambda: simulate(5, weights=(1, float("inf"))), "a weight is inf"),
+        (lambda: simulate(5, tails=float("inf")), "tails is inf; give a number above 2"),
+        (lambda: simulate(5, seed=-1), "seed is -1; give a whole number of 0 or more"),
         (lambda: simulate(5, weights=(2.0, 1.0)), "low <= high"),
         (lambda: calibrate("greedy", simulate(5), 6), "6 sensors for 5 streams"),
         (lambda: calibrate("greedy", simulate(5), 2, arl0=0), "arl0 is 0"),
         (lambda: calibrate("gredy", simulate(5), 2), "did you mean greedy"),
         (lambda: calibrate("zzz", simulate(5), 2), "no method 'zzz'; give greedy, "),
         (lambda: causaldq.check_method(3), "3 is no method"),  # type: ignore[arg-type]
-        (lambda: Shift(float("nan")), "finite size"),
+        (lambda: Shift(float("nan")), "size is nan; give a number .* finite"),
+        (lambda: Shift(streams=[]), "empty list"),
+        (lambda: Shift(streams=True), "streams is True"),
+        (lambda: Shift(streams="x1"), "streams are 'x1'"),
+        (lambda: Shift(streams=(x for x in [0])), "a list of which"),  # type: ignore[arg-type]
+        (lambda: Shift(streams=2.0), "a list of which"),  # type: ignore[arg-type]
+        (lambda: Shift(signs="down"), "signs are 'down'; give one of same"),  # type: ignore[arg-type]
+        (lambda: Shift(ramp=float("nan")), "ramp is nan"),  # type: ignore[arg-type]
+        (lambda: Shift(ramp=1.5), "ramp is 1.5"),  # type: ignore[arg-type]
+        (lambda: evaluate(["greedy"], simulate(5), 2, [Shift(streams=["x1", 0])]), "once"),
+        (lambda: evaluate(["greedy"], simulate(5), 2, [Shift(streams=[1.0])]), "no stream 1.0"),  # type: ignore[list-item]
+        (lambda: evaluate(["greedy"], UNKNOWN, 1, [Shift(propagate=True)]), "effects .* not known"),
         (lambda: causaldq.Monitor.fit(np.zeros((9, 4)), 2.5), "2.5 sensors for 4"),  # type: ignore[arg-type]
+        (lambda: calibrate("greedy", simulate(5), 2.5), "2.5 sensors for 5 streams"),  # type: ignore[arg-type]
+        (lambda: calibrate("greedy", simulate(5), True), "True sensors for 5 streams"),
+        (lambda: calibrate("greedy", simulate(5), 2, arl0=1e12), "not fit into memory"),
+        (lambda: calibrate("greedy", simulate(5), 2, paths=10.5), "paths is 10.5"),  # type: ignore[arg-type]
+        (lambda: calibrate("greedy", simulate(5), 2, horizon=float("nan")), "horizon is nan"),
+        (lambda: calibrate("greedy", simulate(5), 2, seed=1.5), "seed is 1.5"),  # type: ignore[arg-type]
+        (lambda: calibrate("greedy", np.eye(5), 2), "the streams are a ndarray"),  # type: ignore[arg-type]
+        (
+            lambda: calibrate("greedy", streams_of(np.eye(3)), 1),
+            "covariance of 2 streams has shape",
+        ),
+        (lambda: calibrate("greedy", streams_of(np.triu(np.ones((2, 2)))), 1), "not symmetric"),
+        (lambda: calibrate("greedy", streams_of(np.ones((2, 2))), 1), "not positive definite"),
+        (lambda: calibrate(causaldq.Reading, simulate(5), 2), "Reading is no method"),
+        (lambda: calibrate(Method, simulate(5), 2), "Method lacks choose, observe"),
+        (lambda: calibrate(lambda: 3, simulate(5), 2), "with the problem alone"),  # type: ignore[arg-type, misc]
         (lambda: evaluate(["greedy"], simulate(5), 2, []), "one shift"),
         (lambda: evaluate([], simulate(5), 2, [Shift()]), "one method"),
+        (lambda: evaluate("greedy", simulate(5), 2, [Shift()]), "methods are 'greedy'"),
+        (lambda: evaluate(["greedy"], simulate(5), 2, Shift()), "a list of Shift"),  # type: ignore[arg-type]
+        (
+            lambda: evaluate(["greedy"], simulate(5), 2, [Shift()], confidence=95),
+            "confidence is 95",
+        ),
+        (lambda: evaluate(["greedy"], simulate(5), 2, [Shift()], before=2.5), "before is 2.5"),  # type: ignore[arg-type]
+        (lambda: causaldq.check_method("greedy", p=2.5), "p is 2.5"),  # type: ignore[arg-type]
+        (lambda: causaldq.check_method("greedy", sensors=2.0), "2.0 sensors"),  # type: ignore[arg-type]
+        (lambda: causaldq.check_method("greedy", seed=-1), "seed is -1"),
         (lambda: evaluate(["greedy", "greedy"], simulate(5), 2, [Shift()]), "same name"),
         (lambda: evaluate(["greedy"], simulate(5), 2, [Shift(1, streams=6)]), "1 to 5"),
         (lambda: evaluate(["greedy"], simulate(5), 2, [Shift(1, streams=["y"])]), "no stream 'y'"),
@@ -179,6 +277,16 @@ def test_a_method_of_ones_own_against_ours() -> None:
 def test_what_is_wrong_is_said(call: Any, words: str) -> None:
     with pytest.raises(CausalDQError, match=words):
         call()
+
+
+def test_numbers_of_numpy_are_numbers() -> None:
+    streams = simulate(np.int64(5), rows=np.int64(20), seed=np.int64(2))  # type: ignore[arg-type]
+    np.testing.assert_array_equal(streams.rows, simulate(5, rows=20, seed=2).rows)
+    rng = np.random.default_rng
+    drawn = Shift(streams=np.int64(2)).means(streams, 3, rng(0))  # type: ignore[arg-type]
+    np.testing.assert_array_equal(drawn, Shift(streams=2).means(streams, 3, rng(0)))
+    placed = Shift(streams=np.array([1, 2])).means(streams, 1, rng(0))  # type: ignore[arg-type]
+    assert placed[0].tolist() == [0, 1, 1, 0, 0]
 
 
 def test_of_many_names_that_are_near_three_are_told() -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-import yaml
+from made import DEFAULTS
 
 from causaldq.errors import DataError
 from causaldq.pipeline.evaluation.faults import recordings
@@ -29,10 +29,10 @@ MADE = Delivered("tep_studio", "tep_studio (made)", {})
 
 
 def source(**changed: Any) -> TepStudioSource:
-    defaults = yaml.safe_load((ROOT / "config/defaults.yaml").read_text())["source_defaults"]
     small = {"faults": [1, 6], "train_rows": 30, "test_rows": 40, "onset": 10, "warm_up": 5}
     return TepStudioSource(
-        kind="tep_studio", **defaults["tep_studio"] | small | {"held_out_runs": 3} | changed
+        kind="tep_studio",
+        **DEFAULTS["source_defaults"]["tep_studio"] | small | {"held_out_runs": 3} | changed,
     )
 
 
@@ -108,9 +108,8 @@ def test_without_the_package_the_message_says_what_to_install(
 
 @pytest.mark.skipif(not RUN1.exists(), reason="run 1 of Rieth et al. is not beside the checkout")
 def test_run_1_of_rieth_goes_the_same_way() -> None:
-    defaults = yaml.safe_load((ROOT / "config/defaults.yaml").read_text())["source_defaults"]
     files = {path.name: path for path in RUN1.glob("fault*.csv")}
-    wanted = TepSource(kind="tep", **defaults["tep"])
+    wanted = TepSource(kind="tep", **DEFAULTS["source_defaults"]["tep"])
     found = wanted.read(Delivered("tep_rieth_run1", "", files), None, np.random.default_rng(1))
     events = Events.of(found.events, 50)
     watched = recordings(found.held_out, found.window, events, 160)

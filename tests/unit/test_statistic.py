@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from made import a_covariance
 from scipy.stats import chi2, kstest, multivariate_normal
 
 from causaldq.statistic import (
@@ -20,12 +21,6 @@ from causaldq.statistic import (
 SEEDS = st.integers(0, 2**32 - 1)
 NORMALISED = StatisticSettings(decay=0.1, form="normalised", ridge=1e-10)
 RAW = StatisticSettings(decay=0.1, form="raw", ridge=1e-10)
-
-
-def a_covariance(p: int, seed: int) -> np.ndarray:
-    """Dense, with variances other than one."""
-    mixing = np.random.default_rng(seed).standard_normal((p, p + 2))
-    return mixing @ mixing.T / p + 0.3 * np.eye(p)
 
 
 def some_readings(

@@ -12,6 +12,10 @@ import pandas as pd
 import pytest
 from clones import BIN, ROOT, call, environment, jobs, snakemake, start, wait_until
 
+from causaldq.pipeline.lineage.dry_run import planned_jobs
+from causaldq.pipeline.lineage.records import RecordStore
+from causaldq.pipeline.lineage.verify import had_latex, verify
+
 pytestmark = pytest.mark.workflow
 
 CI = ("--config", "profile=ci")
@@ -194,10 +198,15 @@ def test_a_failing_job_prints_its_cause_and_its_log(copy_of_finished: Path) -> N
     assert "logs/ci/discover/sim_p10.log" in done.stdout
 
 
+def without_latex(folder: Path) -> str:
+    """A PATH on which there is no LaTeX."""
+    for tool in ("bash", "sh", "git", "tar", "which"):
+        (folder / tool).symlink_to(str(shutil.which(tool)))
+    return f"{BIN}{os.pathsep}{folder}"
+
+
 def test_without_latex_everything_but_the_pdf_is_made(finished: Path, tmp_path: Path) -> None:
-    for tool in ("bash", "sh", "git", "which"):
-        (tmp_path / tool).symlink_to(str(shutil.which(tool)))
-    without = environment() | {"PATH": f"{BIN}{os.pathsep}{tmp_path}"}
+    without = environment() | {"PATH": without_latex(tmp_path)}
     done = subprocess.run(
         ["snakemake", "-n", "--forceall", *CI],
         cwd=finished,
@@ -208,6 +217,22 @@ def test_without_latex_everything_but_the_pdf_is_made(finished: Path, tmp_path: 
     planned = jobs(done.stdout + done.stderr)
     assert {"report", "tables", "figures", "pictures", "notebook"} <= set(planned)
     assert "document" not in planned
+
+
+def test_the_verdict_on_a_run_does_not_depend_on_latex(
+    finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was made with LaTeX is verified without it, and the other way round."""
+    path = without_latex(tmp_path)
+    if not (finished / "results/ci/paper.pdf").is_file():
+        (tmp_path / "latexmk").symlink_to("/bin/true")
+    monkeypatch.setenv("PATH", path)
+    verdict = verify(finished, "ci")
+    assert verdict.findings == []
+    assert verdict.absent is None
+    other = not had_latex(RecordStore(finished, "ci"))
+    rules = {job.rule for job in planned_jobs(finished, "ci", (), other)}
+    assert ("document" in rules) == other
 
 
 def test_every_script_explains_itself() -> None:

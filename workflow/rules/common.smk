@@ -14,6 +14,7 @@ sys.path.insert(0, str(Path(workflow.basedir) / "src"))
 from causaldq.errors import CausalDQError
 from causaldq.pipeline import places
 from causaldq.pipeline.code import PACKAGE, code_hash
+from causaldq.pipeline.lineage.dry_run import LATEX
 from causaldq.pipeline.lineage.manifest import write_manifest
 from causaldq.pipeline.lineage.record_files import pack
 from causaldq.pipeline.lineage.records import RecordStore, folder_of
@@ -36,6 +37,10 @@ try:
     PLAN = Plan(SETTINGS, read_catalogue(Path(workflow.basedir) / "data/sources.yaml"))
 except CausalDQError as error:
     sys.exit(f"config: {error}")
+
+# `verify` asks for what the machine of a run could make, whatever is installed on this one.
+if LATEX in os.environ:
+    Plan.has_latex = os.environ[LATEX] == "yes"
 
 
 def job(name, record=None, **said):

@@ -4,17 +4,14 @@ import csv
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from typing import Any
 
 from causaldq.errors import DataError
 from causaldq.tables.cells import seconds
-from causaldq.tables.layout import named, spaced
+from causaldq.tables.layout import LONGEST_LINE, named, spaced
 from causaldq.tables.rows import spelling
 from causaldq.tables.settings import TableSettings
 
-LONGEST_LINE = 1 << 20
-"""Bytes of a line; what is longer is no row."""
 CLOCK = 5
 """Rows in order, all before the latest time, after which the clock must have been set back."""
 
@@ -38,24 +35,6 @@ class Skipped:
     time: str | None = None
 
 
-def moment(text: str, form: str | None = None) -> float | None:
-    """A number, or a date and time in ISO form, as a number; None for anything else.
-
-    With a format, dates in that and nothing else.
-    """
-    if form is not None:
-        return seconds(text, form)
-    try:
-        number = float(text)
-    except ValueError:
-        try:
-            when = datetime.fromisoformat(text.strip())
-        except ValueError:
-            return None
-        return (when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp()
-    return number if math.isfinite(number) else None
-
-
 @dataclass
 class Clock:
     """Whether a row is new, by its time."""
@@ -71,7 +50,7 @@ class Clock:
 
     def judge(self, text: str) -> tuple[str, str]:
         """Why the row is skipped, or nothing; and a note."""
-        now = moment(text, self.form)
+        now = seconds(text, self.form)
         if now is None:
             return "", f"time {text[:40]!r} cannot be read"
         if self.last is None or now > self.last:
@@ -161,7 +140,7 @@ class RowReader:
             return False
         under = dict(zip(self.header, cells, strict=False))
         values = (self._spelt(under[name]) for name in self.names if name in under)
-        return self._heading == 1 or any(moment(value) is not None for value in values)
+        return self._heading == 1 or any(seconds(value) is not None for value in values)
 
     def _heads(self, cells: list[str]) -> Skipped | None:
         wanted = (*self.names, *([self.time] if self.time else []))

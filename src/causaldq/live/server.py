@@ -8,7 +8,6 @@ import threading
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Protocol
 
 from causaldq.errors import ConfigError
 from causaldq.live.board import Board
@@ -50,17 +49,6 @@ HEADERS = {
     "Referrer-Policy": "no-referrer",
     "Cache-Control": "no-store",
 }
-
-
-class Wanted(Protocol):
-    """What the options say of the page."""
-
-    @property
-    def host(self) -> str: ...
-    @property
-    def page(self) -> int | None: ...
-    @property
-    def token(self) -> str: ...
 
 
 def application(board: Board, control: Control, token: str, hosts: list[str]) -> Starlette:
@@ -146,30 +134,28 @@ async def _told(board: Board, last: str) -> AsyncIterator[str]:
 
 
 @contextmanager
-def serving(session: Session, control: Control, wanted: Wanted) -> Iterator[Board]:
+def serving(
+    session: Session, control: Control, *, host: str, port: int, token: str
+) -> Iterator[Board]:
     """Serve the page in a thread of its own while rows are watched."""
     board = Board(session)
     try:
-        family = socket.AF_INET6 if ":" in wanted.host else socket.AF_INET
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
         listening = socket.socket(family)
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listening.bind((wanted.host, wanted.page or 0))
+        listening.bind((host, port))
         listening.listen()
     except (OSError, OverflowError) as error:
-        raise ConfigError(
-            f"--page {wanted.page} at {wanted.host}: {error}; give another port"
-        ) from None
-    port = listening.getsockname()[1]
-    hosts = ["localhost", "127.0.0.1", "[::1]", wanted.host, f"[{wanted.host}]"]
+        raise ConfigError(f"--page {port} at {host}: {error}; give another port") from None
+    hosts = ["localhost", "127.0.0.1", "[::1]", host, f"[{host}]"]
     # Told to listen to everybody, it cannot know by which name they call it.
-    app = application(board, control, wanted.token, ["*"] if wanted.host == "0.0.0.0" else hosts)
+    app = application(board, control, token, ["*"] if host == "0.0.0.0" else hosts)
     server = uvicorn.Server(
         uvicorn.Config(app, log_level="error", lifespan="off", timeout_graceful_shutdown=1)
     )
     thread = threading.Thread(target=server.run, args=([listening],), daemon=True)
     thread.start()
-    host = f"[{wanted.host}]" if ":" in wanted.host else wanted.host
-    say(f"page: http://{host}:{port}/")
+    say(f"page: http://{f'[{host}]' if ':' in host else host}:{listening.getsockname()[1]}/")
     try:
         yield board
     finally:

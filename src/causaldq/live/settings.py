@@ -1,15 +1,13 @@
 """What a plant settles once: its sensors, what follows an alarm, who is told."""
 
-import json
-import tomllib
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
-from causaldq.errors import ConfigError
 from causaldq.sensors import SensorRules
 from causaldq.setting import Count, Positive, Settings
+from causaldq.tables.settings import read_toml
 
 After = Literal["continue", "restart", "stop"]
 
@@ -52,13 +50,5 @@ class WatchSettings(Settings):
 
 
 def read_settings(path: Path) -> WatchSettings:
-    """Settings of a TOML file; unknown keys and impossible values are named."""
-    try:
-        found = tomllib.loads(path.read_text(encoding="utf-8"))
-        return WatchSettings.model_validate_json(json.dumps(found, allow_nan=False))
-    except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(str(part) for part in first["loc"])
-        raise ConfigError(f"{path}: {place}: {first['msg']}") from None
-    except (ValueError, TypeError, RecursionError) as error:
-        raise ConfigError(f"{path} is no TOML ({error}); see docs/monitor.md") from None
+    """Settings of a watch from a TOML file."""
+    return read_toml(path, WatchSettings, "see docs/monitor.md")

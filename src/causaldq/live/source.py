@@ -9,7 +9,7 @@ from select import select
 from typing import Any, BinaryIO, Protocol
 
 from causaldq.errors import DataError
-from causaldq.live.rows import LONGEST_LINE
+from causaldq.tables.layout import LONGEST_LINE
 
 WAIT = 0.2
 """Seconds until commands and signals are looked at again while no row comes."""

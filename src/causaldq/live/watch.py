@@ -72,7 +72,10 @@ def watch_plant(options: Options, standard_input: BinaryIO) -> bool:
         if options.page is not None:
             from causaldq.live.server import serving
 
-            outputs.append(closing.enter_context(serving(session, control, options)))
+            page = serving(
+                session, control, host=options.host, port=options.page, token=options.token
+            )
+            outputs.append(closing.enter_context(page))
         source = source_of(
             options.rows,
             standard_input,

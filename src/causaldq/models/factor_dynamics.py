@@ -176,11 +176,6 @@ class FactorDynamics:
         """Its parts by name, for a file: `FactorDynamics(**arrays)` is the model again."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
-    @property
-    def without_memory(self) -> Self:
-        """The model of rows that are independent of each other, with the same covariance."""
-        return replace(self, a=np.zeros_like(self.a), b=np.zeros_like(self.b))
-
     def thinned(self, every: int) -> Self:
         """The model of the rows that are left if one in so many is read."""
         return replace(self, a=self.a**every, b=self.b**every)
@@ -237,7 +232,7 @@ class FactorDynamics:
         precision = np.where(both, precision, np.eye(streams.shape[1]))
         return after, FactorSeen(read.innovation, covariance, precision, read.gain, read.news)
 
-    def _updated(self, belief: Belief, streams: Ints, values: Floats) -> "tuple[Belief, _Read]":
+    def _updated(self, belief: Belief, streams: Ints, values: Floats) -> tuple[Belief, _Read]:
         """One row later, without what its k readings have to do with each other."""
         r, rows = self.factors, np.arange(len(streams))[:, None]
         repeated = self.held[streams] & (values == belief.last[rows, streams])

@@ -25,7 +25,7 @@ from causaldq.models.em import (
     holding,
     long_run,
 )
-from causaldq.models.factor_dynamics import SPARE, FactorDynamics
+from causaldq.models.factor_dynamics import FactorDynamics
 from causaldq.models.factors import fit_factors
 from causaldq.types import Floats
 
@@ -44,7 +44,7 @@ MATTERS = 2.0
 
 
 def fit_factor_dynamics(
-    rows: Floats, factors: int | None = None, spare: int = SPARE, *, check: bool = True
+    rows: Floats, factors: int | None = None, *, check: bool = True
 ) -> FactorDynamics:
     """The model of standardised rows (n, p) without gaps.
 
@@ -54,8 +54,6 @@ def fit_factor_dynamics(
         In standard deviations from their mean, evenly spaced in time.
     factors : int, optional
         How many; by default as many as make the last fifth of the rows likeliest.
-    spare : int
-        Columns kept beyond those of the factors.
     check : bool
         Whether to measure on the rows how much too sure the model is of what comes next.
 
@@ -74,9 +72,7 @@ def fit_factor_dynamics(
     loadings = covariance.loadings @ turn
     a, share = _spectral(rows, loadings, scores @ turn)
     own = covariance.own
-    model = FactorDynamics.of(
-        loadings, b, a, own * share, own=own * (1.0 - share), rows=len(rows), spare=spare
-    )
+    model = FactorDynamics.of(loadings, b, a, own * share, own=own * (1.0 - share), rows=len(rows))
     model = replace(model, period=holding(rows))
     return _checked(model, rows) if check else model
 

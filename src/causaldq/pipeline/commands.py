@@ -9,21 +9,21 @@ import typer
 
 from causaldq.commands import one_line_errors
 from causaldq.errors import DataError
+from causaldq.pipeline.config import Config
 from causaldq.pipeline.lineage import commands as lineage_commands
-from causaldq.pipeline.loading import check_files, load_config, schema
+from causaldq.pipeline.loading import check_files, load_config
 
 
 def add_to(app: typer.Typer) -> None:
     """Add the commands."""
     lineage_commands.add_to(app)
-    app.command("schema")(print_schema)
-    for command in (reproduce, check, readme, missing):
+    for command in (schema, reproduce, check, readme, missing):
         app.command()(one_line_errors(command))
 
 
-def print_schema() -> None:
+def schema() -> None:
     """Print the JSON schema of the settings, as kept in config/schema.json."""
-    print(json.dumps(schema(), indent=1, sort_keys=True))
+    print(json.dumps(Config.model_json_schema(), indent=1, sort_keys=True))
 
 
 def reproduce(

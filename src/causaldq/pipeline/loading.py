@@ -141,14 +141,11 @@ def _some(values: Mapping[str, Any], names: list[str]) -> dict[str, Any]:
     sources = {name: e for name, e in values.get("sources", {}).items() if name not in unused}
     shown = values.get("report", {}).get("showcase")
     report = {**values.get("report", {}), "showcase": None if shown in dropped else shown}
-    cross = values.get("cross")
-    if isinstance(cross, Mapping) and cross.get("scenario") in dropped:
-        cross = None
-    scale = values.get("flare_scale")
-    if isinstance(scale, Mapping) and scale.get("scenario") in dropped:
-        scale = None
-    of_scenarios = {"report": report, "cross": cross, "flare_scale": scale}
-    return {**values, "scenarios": kept, "sources": sources, **of_scenarios}
+    of_one = {key: values.get(key) for key in ("cross", "flare_scale")}
+    for key, part in of_one.items():
+        if isinstance(part, Mapping) and part.get("scenario") in dropped:
+            of_one[key] = None
+    return {**values, "scenarios": kept, "sources": sources, "report": report, **of_one}
 
 
 def _sources(scenarios: Mapping[str, Any]) -> set[Any]:
@@ -177,7 +174,7 @@ def validate(values: Mapping[str, Any]) -> Config:
     for name, scenario in config.scenarios.items():
         listed[f"scenarios.{name}.methods"] = scenario.methods or []
     if config.propagation is not None:
-        # Agents learn on streams, and rows alone do not tell how a shift flows.
+        # Agents learn on streams, and rows alone do not tell how a shift propagates.
         for told, learned in (("told_truth", config.learned), ("told_rows", {})):
             for method in getattr(config.propagation, told):
                 if index_class(method) is None and method not in learned:
@@ -256,8 +253,3 @@ def _keys_at(location: tuple[int | str, ...]) -> list[str]:
         elif getattr(model, "__origin__", None) is dict:
             model = model.__args__[1]
     return list(getattr(model, "model_fields", []))
-
-
-def schema() -> dict[str, Any]:
-    """JSON schema of the merged settings, for editors and other tools."""
-    return Config.model_json_schema()

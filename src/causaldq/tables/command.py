@@ -12,13 +12,17 @@ from causaldq.errors import DataError
 if TYPE_CHECKING:
     from causaldq.tables.inspection import Inspection
 
+Normal = Annotated[str, typer.Option(help="rows of normal operation, as 1:700; all by default")]
+Time = Annotated[str, typer.Option(help="column that is the time, not a stream")]
+TableFile = Annotated[
+    Path | None, typer.Option(help="TOML: how the file is read, written by inspect")
+]
+
 
 def inspect(
     file: Annotated[Path, typer.Argument(help="CSV, Parquet or Excel, gzipped or not")],
-    normal: Annotated[
-        str, typer.Option(help="rows of normal operation, as 1:700; all by default")
-    ] = "",
-    time: Annotated[str, typer.Option(help="column that is the time, not a stream")] = "",
+    normal: Normal = "",
+    time: Time = "",
     write: Annotated[
         Path | None, typer.Option(help="TOML to write, for fit and watch --table")
     ] = None,

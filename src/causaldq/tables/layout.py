@@ -12,7 +12,7 @@ from causaldq.tables.findings import Finding, refuse, show, some
 
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars", " ": "spaces"}
 LONGEST_LINE = 1 << 20
-"""No row of a table is longer: a file without line ends is something else."""
+"""Characters or bytes. No row is longer: a file without line ends is something else."""
 SAMPLE = 200
 """Records that tell how a file is laid out."""
 Record = Sequence[object]

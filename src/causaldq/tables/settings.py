@@ -4,7 +4,7 @@ import json
 import re
 import tomllib
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeVar
 
 from pydantic import Field, ValidationError
 
@@ -17,6 +17,7 @@ Encoding = Literal[
     "utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32", "cp1252", "latin-1"
 ]
 Decimal = Literal[".", ","]
+S = TypeVar("S", bound=Settings)
 
 
 class TableSettings(Settings):
@@ -77,23 +78,24 @@ def _value(value: object) -> str:
 
 
 def read_settings(path: Path) -> TableSettings:
-    """Settings from a file, refused if anything in them is misspelt."""
+    """How a file is read, from a file."""
+    writes = f"`causaldq inspect FILE --write {path.name}` writes settings"
+    return read_toml(path, TableSettings, writes)
+
+
+def read_toml(path: Path, model: type[S], remedy: str) -> S:
+    """Settings of a TOML file, refused if anything in them is misspelt or impossible."""
     try:
         found = tomllib.loads(path.read_bytes().decode("utf-8"))
-    except (ValueError, RecursionError) as error:
-        raise DataError(
-            f"{path} is no TOML ({one_line(error)}); `causaldq inspect FILE --write {path.name}`"
-            " writes settings"
-        ) from None
-    try:
-        return TableSettings.model_validate(found)
+        return model.model_validate_json(json.dumps(found, allow_nan=False))
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(map(str, first["loc"]))
-        known = ", ".join(TableSettings.model_fields)
-        raise ConfigError(
-            f"{path}, {place}: {first['msg'].lower()}; the settings are {known}"
-        ) from None
+        known = ", ".join(model.model_fields)
+        told = remedy if first["loc"][1:] else f"the settings are {known}"
+        raise ConfigError(f"{path}, {place}: {first['msg'].lower()}; {told}") from None
+    except (ValueError, TypeError, RecursionError) as error:
+        raise ConfigError(f"{path} is no TOML ({one_line(error)}); {remedy}") from None
 
 
 def given(path: Path | None, normal: str, time: str) -> TableSettings:

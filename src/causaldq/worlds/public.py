@@ -1,12 +1,14 @@
 """Streams and shifts to try methods on, in a line each."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from numbers import Integral
+from typing import Literal, get_args
 
 import numpy as np
 
-from causaldq.covariance import variance_of
+from causaldq.arguments import number, seed_of, whole
+from causaldq.covariance import is_diagonal, variance_of
 from causaldq.errors import ConfigError
 from causaldq.models.streams import StreamModel
 from causaldq.seeds import generator
@@ -15,6 +17,8 @@ from causaldq.worlds.changes import Change, group_orders, spread_of
 from causaldq.worlds.shifts import pattern, shifted_streams
 from causaldq.worlds.simulation import SimulationSource
 from causaldq.worlds.simulation import simulate as simulate_model
+
+Signs = Literal["same", "alternating", "random"]
 
 
 def simulate(
@@ -36,11 +40,11 @@ def simulate(
     p : int
         Streams, at least two.
     degree : float
-        Expected edges per stream, in and out; 0 for independent streams.
+        Expected edges per stream, in and out; 0 for independent streams. There are at most p - 1.
     weights : (float, float)
         Smallest and largest size of an edge's weight, before streams are scaled.
     rows : int
-        In-control rows that are recorded, for whoever estimates something from them.
+        In-control rows that are recorded, for whoever estimates something from them; at least 10.
     tails : float, optional
         Degrees of freedom, more than two, of Student's t for the streams' own terms; by default
         they are normal.
@@ -64,18 +68,18 @@ def simulate(
     >>> streams.in_control(4, 25, np.random.default_rng(0)).shape
     (4, 25, 10)
     """
-    if p < 2 or rows < 2:
-        raise ConfigError(f"p = {p} streams and {rows} rows: give at least two of each")
-    low, high = weights
-    if not 0 <= degree < np.inf or not 0 < low <= high:
-        raise ConfigError(
-            f"degree {degree}, weights {weights}: give 0 or more, and 0 < low <= high"
-        )
-    if (tails is not None and tails <= 2) or (covariance_rows is not None and covariance_rows < 10):
-        raise ConfigError(
-            f"tails {tails}, covariance_rows {covariance_rows}: give more than 2, at least 10, or"
-            " None"
-        )
+    p, rows, seed = whole("p", p, 2), whole("rows", rows, 10), seed_of(seed)
+    degree = number("degree", degree, "of 0 or more", lambda x: x >= 0)
+    try:
+        low, high = (number("a weight", w, "above 0", lambda x: x > 0) for w in weights)
+    except (TypeError, ValueError):
+        raise ConfigError(f"weights are {weights!r}; give the smallest and the largest") from None
+    if low > high:
+        raise ConfigError(f"weights are {weights!r}; give 0 < low <= high")
+    if tails is not None:
+        tails = float(number("tails", tails, "above 2, or None", lambda x: x > 2))
+    if covariance_rows is not None:
+        covariance_rows = whole("covariance_rows", covariance_rows, 10)
     rng = generator(seed, "simulate", p)
     if degree == 0 and tails is None and covariance_rows is None:
         names = tuple(f"x{i + 1}" for i in range(p))
@@ -84,9 +88,9 @@ def simulate(
     settings = SimulationSource(
         p=p,
         expected_degree=float(degree),
-        weight_low=low,
-        weight_high=high,
-        rows=max(rows, 10),
+        weight_low=float(low),
+        weight_high=float(high),
+        rows=rows,
         tails=tails,
         covariance_rows=covariance_rows,
     )
@@ -130,31 +134,41 @@ class Shift:
 
     size: float = 1.0
     streams: int | Sequence[int | str] = 1
-    signs: Literal["same", "alternating", "random"] = "same"
+    signs: Signs = "same"
     propagate: bool = False
     ramp: int = 1
     spread: float = 1.0
     together: bool = False
 
     def __post_init__(self) -> None:
-        if not np.isfinite(self.size) or self.ramp < 1 or not 0 < self.spread < np.inf:
+        number("size", self.size, "of deviations, finite", lambda _: True)
+        number("spread", self.spread, "above 0", lambda x: x > 0)
+        whole("ramp", self.ramp, 1)
+        if self.signs not in get_args(Signs):
+            raise ConfigError(f"signs are {self.signs!r}; give one of {', '.join(get_args(Signs))}")
+        if isinstance(self.streams, int | np.integer):
+            whole("streams", self.streams, 1)
+        elif isinstance(self.streams, str) or not isinstance(self.streams, Collection):
             raise ConfigError(
-                f"size {self.size}, ramp {self.ramp}, spread {self.spread}: give a finite size, at"
-                " least one step, and a factor above 0"
+                f"streams are {self.streams!r}; give how many shift, or a list of which"
             )
+        elif not len(self.streams):
+            raise ConfigError("streams are an empty list; give at least one, or how many shift")
 
     def shifted(self, model: StreamModel, n: int, rng: np.random.Generator) -> Floats:
         """Sign of each stream's own shift (n, p); zero where it does not begin."""
-        if isinstance(self.streams, int):
-            if not 1 <= self.streams <= model.p:
-                raise ConfigError(
-                    f"{self.streams} shifted streams of {model.p}; give 1 to {model.p}"
-                )
+        if isinstance(self.streams, int | np.integer):
+            count = int(self.streams)
+            if not 1 <= count <= model.p:
+                raise ConfigError(f"{count} shifted streams of {model.p}; give 1 to {model.p}")
             groups = group_orders(np.asarray(model.covariance)) if self.together else None
-            mask = shifted_streams("fair", n, self.streams, np.arange(model.p), rng, groups)
+            mask = shifted_streams("fair", n, count, np.arange(model.p), rng, groups)
         else:
+            places = [_place(stream, model) for stream in self.streams]
+            if len(set(places)) < len(places):
+                raise ConfigError(f"streams are {self.streams!r}; name each of them once")
             mask = np.zeros((n, model.p), dtype=bool)
-            mask[:, [_place(stream, model) for stream in self.streams]] = True
+            mask[:, places] = True
         if self.signs == "random":
             return np.asarray(mask * rng.choice([-1.0, 1.0], mask.shape), np.float64)
         return pattern("case_a" if self.signs == "same" else "case_b", mask)
@@ -166,6 +180,11 @@ class Shift:
     def change(self, model: StreamModel, n: int, rng: np.random.Generator) -> Change:
         """What happens to n replications, means and all."""
         signs = self.shifted(model, n, rng)
+        if self.propagate and not (model.effects.any() or is_diagonal(model.covariance)):
+            raise ConfigError(
+                "the streams are correlated, but their effects on each other are not known: nothing"
+                " can propagate; give effects, or propagate=False"
+            )
         own = self.size * signs * np.sqrt(variance_of(model.covariance))
         mean = np.asarray(own @ model.total_effects() if self.propagate else own, np.float64)
         return Change(mean, spread_of(signs != 0, self.spread), self.ramp)
@@ -176,6 +195,6 @@ def _place(stream: int | str, model: StreamModel) -> int:
         if stream not in model.names:
             raise ConfigError(f"there is no stream {stream!r}; there are {', '.join(model.names)}")
         return model.names.index(stream)
-    if not 0 <= stream < model.p:
-        raise ConfigError(f"there is no stream {stream}; give 0 to {model.p - 1}, or names")
-    return stream
+    if not isinstance(stream, Integral) or isinstance(stream, bool) or not 0 <= stream < model.p:
+        raise ConfigError(f"there is no stream {stream!r}; give 0 to {model.p - 1}, or names")
+    return int(stream)

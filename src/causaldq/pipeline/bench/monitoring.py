@@ -107,9 +107,9 @@ def decision(config: Config, settings: TrainingSettings) -> list[Measurement]:
     return [Measurement(what, taken, "ms", Target("at most", 5.0))]
 
 
-def a_covariance(p: int) -> Floats:
-    """Dense, with variances one."""
-    mixing = generator(3, "bench", p).standard_normal((p, 2 * p))
+def a_covariance(p: int, *names: int) -> Floats:
+    """Dense, with variances one; another one by other names."""
+    mixing = generator(3, "bench", p, *names).standard_normal((p, 2 * p))
     covariance = mixing @ mixing.T / (2 * p)
     deviation = np.sqrt(np.diag(covariance))
     return np.asarray(covariance / np.outer(deviation, deviation))

@@ -24,6 +24,7 @@ from causaldq.models.graphs import fit_graph
 from causaldq.models.rows import estimate_covariance
 from causaldq.models.streams import StreamModel
 from causaldq.monitor import Monitor
+from causaldq.pipeline.bench.monitoring import a_covariance
 from causaldq.pipeline.measure import Measurement, Target
 from causaldq.run import step
 from causaldq.seeds import generator
@@ -156,7 +157,7 @@ def _monitor(covariance: CovarianceLike, m: int, seed: int) -> Monitor:
     )
 
 
-def delays_of_either(replications: int = 200) -> list[Measurement]:
+def delays_of_either() -> list[Measurement]:
     """Delays with a structure over those with a matrix, all estimated from 2,000 rows, p = 200."""
     p, rng = 200, generator(8, "bench", "delays")
     truth = some_factors(p)
@@ -178,7 +179,7 @@ def delays_of_either(replications: int = 200) -> list[Measurement]:
         methods = {form: _fixed(matrix) for form, matrix in forms.items()}
         found = evaluate(
             methods, streams, 20, [Shift(1.0, streams=5)], arl0=50.0, paths=100,
-            replications=replications, horizon=60,
+            replications=200, horizon=60,
         ).set_index("method")  # fmt: skip
         detail = {"delay": found.delay.to_dict(), "se": found.se.to_dict()}
         for form in ("factors", "a graph"):
@@ -200,10 +201,7 @@ def fleet_speed(rounds: int) -> list[Measurement]:
     p, m, rng = 50, 10, generator(8, "bench", "fleet")
     monitors, factors = [], []
     for number in range(PLANTS):
-        mixing = rng.standard_normal((p, 2 * p))
-        covariance = mixing @ mixing.T
-        deviation = np.sqrt(np.diag(covariance))
-        covariance /= np.outer(deviation, deviation)
+        covariance = a_covariance(p, number)
         factors.append(np.linalg.cholesky(covariance))
         monitors.append(_monitor(covariance, m, number))
     fleet = Fleet(monitors, workers=2)

@@ -14,6 +14,11 @@ LEFT_TO_A_RUN = (
 """Results that repeat others, or that a figure was drawn from; .gitignore lists the same."""
 
 
+def is_left_to_a_run(name: str) -> bool:
+    """Whether a file is one of the results that git does not keep."""
+    return any(PurePosixPath(name).match(f"results/*/{pattern}") for pattern in LEFT_TO_A_RUN)
+
+
 def may_be_absent(name: str) -> bool:
     """Whether a file may be known by its hash alone, as git does not keep it.
 
@@ -22,9 +27,7 @@ def may_be_absent(name: str) -> bool:
     >>> may_be_absent("results/paper/tables/overall.csv"), may_be_absent("results/paper/add.csv")
     (True, False)
     """
-    path = PurePosixPath(name)
-    repeats = any(path.match(f"results/*/{pattern}") for pattern in LEFT_TO_A_RUN)
-    return repeats or name.startswith(("artifacts/", RAW))
+    return is_left_to_a_run(name) or name.startswith(("artifacts/", RAW))
 
 
 @dataclass(frozen=True)

@@ -265,14 +265,11 @@ def file_cards(config: Config, tidy: Tidy) -> Iterator[tuple[str, Card]]:
 
 def jobs_behind(store: RecordStore, cards: Iterable[Card], given: Given) -> dict[str, Any]:
     """All jobs behind some numbers, by name."""
-    waiting = [name for card in cards for name in (*card.files, card.file)]
-    found: dict[str, Any] = {}
-    while waiting:
-        record = store.makers.get(waiting.pop())
-        if record is not None and record.job not in found:
-            found[record.job] = _facts(record) | {"did": sentence(record, given.credits)}
-            waiting += record.inputs
-    return found
+    names = [name for card in cards for name in (*card.files, card.file)]
+    return {
+        record.job: _facts(record) | {"did": sentence(record, given.credits)}
+        for record in store.behind(names)
+    }
 
 
 def _facts(record: Record) -> dict[str, Any]:

@@ -14,6 +14,8 @@ from causaldq.errors import ConfigError
 
 GREETING = re.compile("Using .*profile")
 """What Snakemake says before anything else."""
+LATEX = "CAUSALDQ_LATEX"
+"""Tells the workflow whether to plan the PDFs, whatever is installed."""
 MADE = ("artifacts", "results", "logs")
 
 
@@ -24,8 +26,16 @@ class PlannedJob:
     command: str
 
 
-def planned_jobs(root: Path, profile: str, options: Sequence[str] = ()) -> list[PlannedJob]:
-    """All jobs of a profile, as Snakemake would run them with these further options."""
+def planned_jobs(
+    root: Path, profile: str, options: Sequence[str] = (), has_latex: bool | None = None
+) -> list[PlannedJob]:
+    """All jobs of a profile, as Snakemake would run them with these further options.
+
+    `has_latex`: whether to plan for a machine with LaTeX; None for this one as it is.
+    """
+    environment = {key: value for key, value in os.environ.items() if key != LATEX}
+    if has_latex is not None:
+        environment[LATEX] = "yes" if has_latex else "no"
     with _with_room_for_notes(root.resolve()) as folder:
         done = subprocess.run(
             [
@@ -34,7 +44,7 @@ def planned_jobs(root: Path, profile: str, options: Sequence[str] = ()) -> list[
                 *("--config", f"profile={profile}", *options),
             ],
             cwd=folder,
-            env=os.environ | {"CAUSALDQ_READ_ONLY": "1"},
+            env=environment | {"CAUSALDQ_READ_ONLY": "1"},
             capture_output=True,
             text=True,
         )

@@ -25,7 +25,12 @@ def run_provenance(tidy: list[Path], output: Path) -> None:
 
 def provenance(store: RecordStore, files: Iterable[str]) -> dict[str, Any]:
     """What was done to get some files, by job."""
-    jobs = {record.job: _digest(record) for record in _behind(store, files)}
+    names = list(files)
+    records = store.behind(names)
+    for name in (*names, *(name for record in records for name in record.inputs)):
+        if name not in store.makers and name.startswith(("results/", "artifacts/")):
+            raise DataError(f"{name} has no successful record; delete it and run again")
+    jobs = {record.job: _digest(record) for record in records}
     return {"version": 1, "hash": hash_over(jobs), "jobs": jobs}
 
 
@@ -41,21 +46,6 @@ def tells_of_now(store: RecordStore, record: Record, name: str) -> bool:
 def hash_over(digests: dict[str, str]) -> str:
     """One hash over named ones, whatever their order."""
     return sha256_of_text(canonical_json(sorted(digests.items())))
-
-
-def _behind(store: RecordStore, files: Iterable[str]) -> list[Record]:
-    """The jobs behind some files, each once."""
-    found: dict[str, Record] = {}
-    waiting = list(files)
-    while waiting:
-        name = waiting.pop()
-        record = store.makers.get(name)
-        if record is None and name.startswith(("results/", "artifacts/")):
-            raise DataError(f"{name} has no successful record; delete it and run again")
-        if record is not None and record.job not in found:
-            found[record.job] = record
-            waiting += record.inputs
-    return list(found.values())
 
 
 def _digest(record: Record) -> str:

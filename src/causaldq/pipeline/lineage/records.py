@@ -7,6 +7,7 @@ causaldq.pipeline.lineage.record_files.
 """
 
 import shlex
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -256,6 +257,17 @@ class RecordStore:
             if record.status == 0:
                 made |= dict.fromkeys(record.outputs, record)
         return made
+
+    def behind(self, files: Iterable[str]) -> list[Record]:
+        """The jobs behind some files, each once."""
+        found: dict[str, Record] = {}
+        waiting = list(files)
+        while waiting:
+            record = self.makers.get(waiting.pop())
+            if record is not None and record.job not in found:
+                found[record.job] = record
+                waiting += record.inputs
+        return list(found.values())
 
     def whole_settings(self) -> dict[str, Any] | None:
         """The settings of the whole run, as given to the job that gathers all runs."""

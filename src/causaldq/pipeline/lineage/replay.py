@@ -22,6 +22,7 @@ from causaldq.pipeline.lineage.records import LOCK, Record, RecordStore, words_o
 from causaldq.pipeline.lineage.repository import CODE_PLACES, copy_code, is_in_history, lay_out
 from causaldq.pipeline.lineage.safe_names import SafeNames, texts
 from causaldq.pipeline.lineage.trace import Step, Trace
+from causaldq.pipeline.lineage.verify import had_latex
 
 CODE = tuple(place for place in CODE_PLACES if place != "data")
 """What is laid out as code, and never replaced by what lies about."""
@@ -131,7 +132,8 @@ class _Tree:
             if key not in self._plans:
                 self._bring_given()
                 try:
-                    jobs = planned_jobs(self.folder, self.store.profile, options)
+                    latex = had_latex(self.store)
+                    jobs = planned_jobs(self.folder, self.store.profile, options, latex)
                 except ConfigError:
                     jobs = []
                 self._plans[key] = {name: job.command for job in jobs for name in job.outputs}

@@ -6,7 +6,6 @@ Files are hashed anew; time stamps, Snakemake's notes and DVC's caches are not l
 import hashlib
 import json
 import shlex
-import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -14,7 +13,12 @@ from pathlib import Path
 from typing import Any, Literal
 
 from causaldq.errors import DataError
-from causaldq.pipeline.lineage.absent import Absent, may_be_absent, what_is_absent
+from causaldq.pipeline.lineage.absent import (
+    Absent,
+    is_left_to_a_run,
+    may_be_absent,
+    what_is_absent,
+)
 from causaldq.pipeline.lineage.audit import Code, objections
 from causaldq.pipeline.lineage.changes import changed_settings, described
 from causaldq.pipeline.lineage.dry_run import PlannedJob, planned_jobs
@@ -34,6 +38,8 @@ from causaldq.pipeline.lineage.safe_names import SafeNames
 from causaldq.pipeline.report.tidy import SHORT
 
 Kind = Literal["missing", "changed", "unexplained", "invalid", "stale"]
+DOCUMENT = "document"
+"""The rule that makes the PDFs."""
 NOT_ASKED_FOR = "the current settings do not ask for it"
 
 
@@ -78,7 +84,7 @@ def verify(
     options: Sequence[str] = (),
     within: Path | None = None,
     signers: Path | None = None,
-    plan: Callable[[Path, str, Sequence[str]], list[PlannedJob]] = planned_jobs,
+    plan: Callable[[Path, str, Sequence[str], bool | None], list[PlannedJob]] = planned_jobs,
 ) -> Verdict:
     """Check a profile, or what lies below a path and all that this was made from.
 
@@ -86,7 +92,8 @@ def verify(
     `signers`: who may sign manifests, as `ssh-keygen -Y verify` takes it.
     """
     store = RecordStore(root, profile)
-    jobs = {name: job for job in plan(root, profile, options) for name in job.outputs}
+    planned = plan(root, profile, options, had_latex(store))
+    jobs = {name: job for job in planned for name in job.outputs}
     gone = _absent(store, jobs)
     findings = [*_check(store, jobs, gone), *_check_lock(store)]
     findings += _records_to_prune(store, findings)
@@ -102,7 +109,7 @@ def verify(
     attested = attest(root, profile, signers)
     old = 2 * sum(finding.kind in ("stale", "missing") for finding in findings) > len(names)
     # Of a run that is left behind all counts that it had.
-    gone = {n for n in store.makers if _is_gone(store, n)} if old else gone
+    gone = _not_here(store) if old else gone
     return Verdict(
         profile,
         jobs=len({id(r) for r in store.makers.values()}),
@@ -136,30 +143,36 @@ def _provenance(store: RecordStore) -> str | None:
         return None
 
 
+def had_latex(store: RecordStore) -> bool | None:
+    """Whether a run could make its PDFs, as its first page has links to them; None if unknown."""
+    record = store.makers.get(f"results/{store.profile}/overview.html")
+    settings = record.settings if record and isinstance(record.settings, dict) else {}
+    told = settings.get("has_document")
+    return told if isinstance(told, bool) else None
+
+
 def _upstream(store: RecordStore, names: set[str]) -> set[str]:
     """Files, and all files they were made from."""
-    found: set[str] = set()
-    waiting = list(names)
-    while waiting:
-        name = waiting.pop()
-        if name not in found:
-            found.add(name)
-            record = store.makers.get(name)
-            waiting += record.inputs if record else []
-    return found
+    return names.union(*(record.inputs for record in store.behind(names)))
 
 
 def _absent(store: RecordStore, jobs: dict[str, PlannedJob]) -> set[str]:
     """What is not here and need not be: artifacts that a good record knows, as it is asked for."""
-    gone = [name for name in store.makers if _is_gone(store, name)]
+    gone = _not_here(store)
     asked = {store.makers[n].job: (store.makers[n], jobs[n]) for n in gone if n in jobs}
     # Once a job, which may have made several: it hashes the job's code.
     stale = {job for job, (record, planned) in asked.items() if _stale(store, record, planned)}
     return {n for n in gone if n not in jobs or store.makers[n].job not in stale}
 
 
-def _is_gone(store: RecordStore, name: str) -> bool:
-    return may_be_absent(name) and store.content_hash(name) is None
+def _not_here(store: RecordStore) -> set[str]:
+    """What may be absent, and is: a clone has none of the results that git leaves out.
+
+    Where one of them is here, a run has made them here, and the others are missing.
+    """
+    gone = {n for n in store.makers if may_be_absent(n) and store.content_hash(n) is None}
+    left = {n for n in store.makers if is_left_to_a_run(n)}
+    return gone if left <= gone else gone - left
 
 
 def _told_absent(store: RecordStore, names: set[str]) -> Absent | None:
@@ -188,8 +201,11 @@ def _check(store: RecordStore, jobs: dict[str, PlannedJob], gone: set[str]) -> I
         elif found != record.outputs[name].sha256:
             yield Finding("changed", name, f"{store.place(record.job)} has another")
         elif name not in jobs:
-            if not _needs_what_is_not_here(record):
+            if record.rule != DOCUMENT or any(job.rule == DOCUMENT for job in jobs.values()):
                 yield Finding("stale", name, NOT_ASKED_FOR)
+            elif why := _left_behind(store, record):
+                # Without LaTeX the PDFs are not asked for; made before, they are no less good.
+                yield Finding("stale", name, why)
         elif why := _stale(store, record, jobs[name]):
             yield Finding("stale", name, why)
         elif record.rule == PROVENANCE and not tells_of_now(store, record, name):
@@ -216,15 +232,15 @@ def _records_to_prune(store: RecordStore, listed: list[Finding]) -> Iterator[Fin
             yield Finding("stale", store.place(record.job), NOT_ASKED_FOR)
 
 
-def _needs_what_is_not_here(record: Record) -> bool:
-    """Only the PDF: without LaTeX it is not asked for, and made elsewhere it is no less good."""
-    return record.rule == "document" and shutil.which("latexmk") is None
-
-
 def _stale(store: RecordStore, record: Record, job: PlannedJob) -> str | None:
     """Why a job would now give something else; None if it would not."""
     if not same_command(record.command, job.command):
         return _other_command(record, job)
+    return _left_behind(store, record)
+
+
+def _left_behind(store: RecordStore, record: Record) -> str | None:
+    """Why the same job would now give something else: its code or what it was made from."""
     if not Code(store.root).is_here(record):
         commit = (record.code.commit or "no commit")[:7]
         return f"made by other code than that of {record.script} now (then at {commit})"

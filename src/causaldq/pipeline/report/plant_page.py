@@ -17,10 +17,11 @@ from causaldq.monitor import Monitor
 from causaldq.pipeline.plan import Plan
 from causaldq.pipeline.report.codes import CARDS
 from causaldq.pipeline.report.labels import label
+from causaldq.pipeline.report.palette import ALARM, BLUE
 from causaldq.pipeline.report.tidy import Tidy
 from causaldq.types import Floats
 
-BLUE, RED, UNREAD = "#0072b2", "#d55e00", "#eeeeee"
+UNREAD = "#eeeeee"
 NAMED = 40
 """Streams up to which each has its name at the picture."""
 
@@ -199,10 +200,12 @@ def _alarms(seen: Replay, source: Any) -> str:
     return ", ".join(parts)
 
 
-def _mark(axis: Any, source: Any) -> None:
-    axis.axvspan(source.first_in_control, source.last_in_control, color="#000000", alpha=0.06, lw=0)
+def _mark_rows(axis: Any, source: Any, look: str) -> None:
+    """Name the rows, with what a look of the picture means, and mark the known fault."""
     if source.first_fault is not None:
         axis.axvline(source.first_fault, color="black", lw=1, linestyle=":")
+        look += "; dotted: the known fault begins"
+    axis.set_xlabel(f"row ({look})")
 
 
 def statistic_figure(seen: Replay, source: Any) -> Any:
@@ -213,21 +216,17 @@ def statistic_figure(seen: Replay, source: Any) -> Any:
     axis.plot(np.arange(1, len(seen.statistic) + 1), seen.statistic, color=BLUE, lw=0.9)
     axis.axhline(seen.limit, color="black", linestyle="--", lw=1)
     axis.text(0, seen.limit, " limit", va="bottom", fontsize=9)
-    _mark(axis, source)
+    axis.axvspan(source.first_in_control, source.last_in_control, color="#000000", alpha=0.06, lw=0)
+    _mark_rows(axis, source, "shaded: normal operation")
     raised = np.array(seen.raised, dtype=int)
-    axis.plot(raised, seen.statistic[raised - 1], "v", color=RED, label="alarm raised")
+    axis.plot(raised, seen.statistic[raised - 1], "v", color=ALARM, label="alarm raised")
     if len(raised):
         axis.legend(loc="upper left", fontsize=9)
     axis.set_xlim(0, len(seen.statistic) + 1)
     # A gross fault would leave nothing else to be seen.
     axis.set_ylim(top=min(np.nanmax([*seen.statistic, seen.limit]) * 1.1, 5 * seen.limit))
-    axis.set_xlabel("row (shaded: normal operation" + _dotted(source) + ")")
     axis.set_ylabel("statistic")
     return figure
-
-
-def _dotted(source: Any) -> str:
-    return "; dotted: the known fault begins" if source.first_fault is not None else ""
 
 
 def sensors_figure(seen: Replay, source: Any) -> Any:
@@ -247,11 +246,9 @@ def sensors_figure(seen: Replay, source: Any) -> Any:
         drawn, aspect="auto", cmap="RdBu_r", vmin=-4, vmax=4, interpolation="none",
         extent=(0.5, n + 0.5, p - 0.5, -0.5),
     )  # fmt: skip
-    if source.first_fault is not None:
-        axis.axvline(source.first_fault, color="black", lw=1, linestyle=":")
+    _mark_rows(axis, source, "grey: not read")
     if p <= NAMED:
         axis.set_yticks(np.arange(p), seen.names, fontsize=8)
-    axis.set_xlabel("row (grey: not read" + _dotted(source) + ")")
     figure.colorbar(image, ax=axis, label="standard deviations", pad=0.01)
     return figure
 
