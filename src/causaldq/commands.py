@@ -108,7 +108,7 @@ def fit(
     for one in found.findings if table is None else ():
         if one.kind in GUESSED:
             typer.echo(f"{file}, {one.where}: {one.what}: {one.done}", err=True)
-    steps = rows_in(arl0, form.time or "", found.times)
+    steps = rows_in(arl0, form.time or "", found.times, found.decimal)
     choices: dict[str, Any] = {"model": model, "limit": limit}  # checked by fit
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FallsShort)  # the summary says it

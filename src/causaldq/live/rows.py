@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from causaldq.errors import DataError
-from causaldq.tables.cells import seconds
+from causaldq.tables.cells import has_decimal_comma, seconds
 from causaldq.tables.layout import named, spaced
 from causaldq.tables.rows import spelling
 from causaldq.tables.settings import TableSettings
@@ -120,7 +120,10 @@ class RowReader:
         if self.form.header == 0:
             raise DataError("the settings name no line with a header, which watching needs")
         if (self.form.encoding or "utf-8").startswith(("utf-16", "utf-32")):
-            raise DataError(f"lines in {self.form.encoding} cannot be watched; convert to UTF-8")
+            raise DataError(
+                f"lines in {self.form.encoding} cannot be watched; convert the rows to UTF-8, and"
+                " take `encoding` out of the settings"
+            )
 
     def begin(self, *, resumed: bool = False) -> None:
         """A new file, or a pipe that goes on, perhaps without its header."""
@@ -197,7 +200,10 @@ class RowReader:
         if len(cells) < len(self.header):
             notes.append(f"a short row: {len(cells)} of {len(self.header)} cells")
         if self.time:
-            reason, note = self.clock.judge(when or "")
+            told = when or ""
+            if self.form.decimal == "," and has_decimal_comma(told):
+                told = told.replace(",", ".")
+            reason, note = self.clock.judge(told)
             if reason:
                 return Skipped(reason, note, when)
             notes += [note] if note else []
