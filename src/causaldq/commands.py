@@ -5,6 +5,7 @@ import re
 import sys
 import warnings
 from collections.abc import Callable
+from errno import ENOSPC
 from functools import wraps
 from pathlib import Path
 from typing import Annotated, Any, ParamSpec
@@ -38,7 +39,8 @@ def one_line_errors(command: Callable[P, None]) -> Callable[P, None]:
         except OSError as error:
             place = error.filename2 or error.filename or "a file"
             reason = error.strerror or error
-            raise SystemExit(f"DataError: {place}: {reason}; give another path") from None
+            remedy = "make room and start again" if error.errno == ENOSPC else "give another path"
+            raise SystemExit(f"DataError: {place}: {reason}; {remedy}") from None
 
     return guarded
 
