@@ -365,6 +365,18 @@ def test_fit_says_what_it_guessed_and_counts_rows_as_the_file_does(tmp_path: Pat
     assert not CliRunner().invoke(app, [*given, "--table", str(with_table)]).stderr
 
 
+@pytest.mark.parametrize(("normal", "shared"), [("", 100), ("1:650", 50), ("1:600", 0)])
+def test_rows_of_the_fit_are_not_called_held_out(tmp_path: Path, normal: str, shared: int) -> None:
+    path = tmp_path / "plant.csv"
+    example_plant().to_csv(path)
+    fit = ["fit", str(path), "--sensors", "3", "--time", "minute", "--method", "greedy"]
+    fit += ["-o", str(tmp_path / "plant.monitor"), "--arl0", "20", "--held-out", "601:700"]
+    done = CliRunner().invoke(app, [*fit, *(["--normal", normal] if normal else [])])
+    told = f"{done.exception} {done.output}"
+    assert (f"{shared} of these rows are among the rows of the fit" in told) == bool(shared)
+    assert ("100 rows held out" in told) != bool(shared)
+
+
 def test_whole_numbers_are_names_unless_the_settings_say_that_there_are_none(
     tmp_path: Path,
 ) -> None:
