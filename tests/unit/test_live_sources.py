@@ -185,6 +185,27 @@ def test_what_was_written_before_a_file_was_rotated_is_read(
     )
 
 
+@pytest.mark.parametrize("preamble", [0, 4])
+def test_a_later_file_may_lack_its_header_but_not_be_of_another_plant(
+    tmp_path: Path, preamble: int
+) -> None:
+    form = PREAMBLE if preamble else TableSettings(separator=",")
+    before = ["a title\n", "\n", HEADER, "units\n"][:preamble] if preamble else [HEADER]
+    for name, lines in {
+        "a": [*before, *LINES[1:4]],
+        "b": LINES[4:7],
+        "c": ["other,names\n", "1,2\n"],
+        "d": [",".join(f"x{i}" for i in range(len(HEADER.split(",")))) + "\n", *LINES[7:9]],
+        "e": [*before, *LINES[9:11]],
+    }.items():
+        (tmp_path / f"{name}.csv").write_text("".join(lines))
+    found = watched(tmp_path, FolderSource(tmp_path), form=form)
+    assert times(found) == ["0", "1", "2", "3", "4", "5", "8", "9"]
+    notes = [record["notes"] for record in found if record["kind"] == "reading"]
+    assert [len(told) for told in notes] == [0, 0, 0, 1, 0, 0, 0, 0]
+    assert "without a header" in notes[3][0]
+
+
 def test_a_folder_is_looked_at_once_a_file_and_not_at_every_row(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

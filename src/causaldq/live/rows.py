@@ -133,7 +133,8 @@ class RowReader:
         """A row, what is wrong with it, or None for the first header and for blank lines."""
         self.lines += 1
         before_rows = self.lines < self._heading or self._heading < self.lines < self._first
-        if before_rows and not self.resumed:
+        follows = self.lines == 1 and self.expects_header and bool(self.header)
+        if before_rows and not (self.resumed or follows):
             return None
         if len(line) > LONGEST_LINE:
             return Skipped("unreadable", f"a line of more than {LONGEST_LINE} bytes")
@@ -150,6 +151,9 @@ class RowReader:
         if self.resumed and self.expects_header and self._is_row(cells):
             self.expects_header, self.lines = False, max(self.lines, self._first)
             before_rows = False
+        elif follows and self._follows(cells):
+            self.expects_header, self.lines = False, max(self.lines, self._first)
+            return self._row(cells, "a file without a header: its columns are taken as before")
         if before_rows:
             return None
         if self.expects_header or not self.columns.keys().isdisjoint(cells):
@@ -165,6 +169,13 @@ class RowReader:
         under = dict(zip(self.header, cells, strict=False))
         values = (self._spelt(under[name]) for name in self.names if name in under)
         return self._heading == 1 or any(moment(value) is not None for value in values)
+
+    def _follows(self, cells: list[str]) -> bool:
+        """Whether the first line of a later file is a row: as many cells, mostly numbers."""
+        if len(cells) != len(self.header) or set(filter(None, cells)) & set(self.header):
+            return False
+        told = [moment(self._spelt(cells[self.columns[name]])) is not None for name in self.names]
+        return 2 * sum(told) >= len(told)
 
     def _heads(self, cells: list[str]) -> Skipped | None:
         wanted = (*self.names, *([self.time] if self.time else []))
@@ -191,12 +202,12 @@ class RowReader:
         self.header = header
         self.columns = {name: header.index(name) for name in header}
 
-    def _row(self, cells: list[str]) -> Row | Skipped:
+    def _row(self, cells: list[str], note: str = "") -> Row | Skipped:
         when = self._cell(cells, self.time) if self.time else None
         if any(cells[len(self.header) :]):
             detail = f"{len(cells)} cells under {len(self.header)} columns"
             return Skipped("unreadable", detail, when)
-        notes = []
+        notes = [note] if note else []
         if len(cells) < len(self.header):
             notes.append(f"a short row: {len(cells)} of {len(self.header)} cells")
         if self.time:
