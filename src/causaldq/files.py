@@ -63,10 +63,6 @@ def write_atomically(path: Path, write: Callable[[Path], None]) -> None:
             os.fsync(written.fileno())
         temporary.chmod(0o644)
         temporary.replace(path)
-    except OSError as error:
-        if error.errno and not error.filename:  # of a full disk the system tells no name
-            error.filename = str(path)
-        raise
     finally:
         temporary.unlink(missing_ok=True)
 
