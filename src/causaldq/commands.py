@@ -5,13 +5,14 @@ import re
 import sys
 import warnings
 from collections.abc import Callable
+from errno import ENOSPC
 from functools import wraps
 from pathlib import Path
 from typing import Annotated, Any, ParamSpec
 
 import typer
 
-from causaldq.errors import CausalDQError, DataError, FallsShort
+from causaldq.errors import CausalDQError, ConfigError, DataError, FallsShort
 from causaldq.tables.command import Normal, TableFile, Time, inspect
 
 P = ParamSpec("P")
@@ -38,7 +39,8 @@ def one_line_errors(command: Callable[P, None]) -> Callable[P, None]:
         except OSError as error:
             place = error.filename2 or error.filename or "a file"
             reason = error.strerror or error
-            raise SystemExit(f"DataError: {place}: {reason}; give another path") from None
+            remedy = "make room and start again" if error.errno == ENOSPC else "give another path"
+            raise SystemExit(f"DataError: {place}: {reason}; {remedy}") from None
 
     return guarded
 
@@ -104,13 +106,19 @@ def fit(
     for one in found.findings if table is None else ():
         if one.kind in GUESSED:
             typer.echo(f"{file}, {one.where}: {one.what}: {one.done}", err=True)
-    steps = rows_in(arl0, form.time or "", found.times)
+    further = normal_rows(file, given(table, held_out, time)).rows if held_out else None
+    if further is not None and (shared := len(further.index.intersection(found.rows.index))):
+        raise ConfigError(
+            f"--held-out {held_out}: {shared} of these rows are among the rows of the fit, and say"
+            f" nothing new; give --normal without them (it is {form.normal or 'all rows'})"
+        )
+    steps = rows_in(arl0, form.time or "", found.times, found.decimal)
     choices: dict[str, Any] = {"model": model, "limit": limit}  # checked by fit
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FallsShort)  # the summary says it
         monitor = Monitor.fit(found.rows, sensors, arl0=steps, method=method, seed=seed, **choices)
-        if held_out:
-            monitor.check(normal_rows(file, given(table, held_out, time)).rows)
+        if further is not None:
+            monitor.check(further)
     rows = [int(row) + 1 for row in found.rows.index]
     monitor.facts["why"] = [_in_file(text, rows) for text in monitor.facts["why"]]
     monitor.save(output)

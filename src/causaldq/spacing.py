@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from causaldq.errors import ConfigError
-from causaldq.tables.cells import moments
+from causaldq.tables.cells import moments, number
 
 SECONDS = {
     "second": 1.0,
@@ -22,7 +22,7 @@ SECONDS = {
 }
 
 
-def rows_in(span: str, column: str, times: Sequence[object] | None) -> float:
+def rows_in(span: str, column: str, times: Sequence[object] | None, decimal: str = ".") -> float:
     """Rows in a span such as `7 days`; a bare number is a number of rows.
 
     Parameters
@@ -33,6 +33,8 @@ def rows_in(span: str, column: str, times: Sequence[object] | None) -> float:
         Name of the time column. Times that are numbers are in its unit, if it is called after one.
     times : sequence or None
         Its values, one per row: dates and times as `causaldq inspect` reads them, or numbers.
+    decimal : str
+        Decimal point or comma of times that are numbers.
 
     Examples
     --------
@@ -50,14 +52,14 @@ def rows_in(span: str, column: str, times: Sequence[object] | None) -> float:
             f"--arl0 {span}: give a number of rows, or a span such as '7 days' or '12 hours'"
         )
     try:
-        number = float(match[1])
+        count = float(match[1])
     except ValueError:
         raise ConfigError(f"--arl0 {span}: {match[1]} is no number") from None
     if unit is None:
-        return number
+        return count
     if times is None:
         raise ConfigError(f"--arl0 {span} needs the column of the time: give --time COLUMN")
-    return number * unit / _seconds_between(span, column, times)
+    return count * unit / _seconds_between(span, column, times, decimal)
 
 
 def _unit(word: str) -> float | None:
@@ -66,9 +68,9 @@ def _unit(word: str) -> float | None:
     return SECONDS.get(word, SECONDS.get(word.removesuffix("s")) if len(word) > 2 else None)
 
 
-def _seconds_between(span: str, column: str, times: Sequence[object]) -> float:
+def _seconds_between(span: str, column: str, times: Sequence[object], decimal: str) -> float:
     """Median time between rows."""
-    found = moments([str(value) for value in times])
+    found = moments([str(value) for value in times], decimal)
     known = found[np.isfinite(found)]
     between = float(np.median(np.diff(known))) if len(known) > 1 else 0.0
     if between <= 0 or len(known) < len(found) / 2:
@@ -76,7 +78,7 @@ def _seconds_between(span: str, column: str, times: Sequence[object]) -> float:
             f"--arl0 {span}: column {column!r} does not tell the time between rows; its values"
             " must be dates and times, or numbers, and grow"
         )
-    if all(_is_number(value) for value in times):
+    if all(number(str(value), decimal) is not None for value in times):
         unit = _unit(column)
         if unit is None:
             raise ConfigError(
@@ -85,11 +87,3 @@ def _seconds_between(span: str, column: str, times: Sequence[object]) -> float:
             )
         return between * unit
     return between
-
-
-def _is_number(value: object) -> bool:
-    try:
-        float(str(value))
-    except ValueError:
-        return False
-    return True

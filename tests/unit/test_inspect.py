@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -28,8 +29,10 @@ from typer.testing import CliRunner
 from causaldq import example_plant
 from causaldq.__main__ import app
 from causaldq.errors import DataError
-from causaldq.live.rows import Clock, Row, RowReader
-from causaldq.tables import content
+from causaldq.live.rows import Clock, Row, RowReader, Skipped
+from causaldq.spacing import rows_in
+from causaldq.tables import content, inspection
+from causaldq.tables import reader as table_reader
 from causaldq.tables.inspection import inspect
 from causaldq.tables.layout import laid_out
 from causaldq.tables.rows import normal_rows
@@ -293,6 +296,39 @@ def test_dates_are_watched_in_the_format_that_inspect_found(tmp_path: Path) -> N
     assert said[-1][1] == "2 rows did not come"
 
 
+def test_a_clock_with_decimal_commas_is_watched_and_gives_a_span(tmp_path: Path) -> None:
+    days = [f"{45000 + row / 1440:.5f}".replace(".", ",") for row in range(400)]
+    lines = [f"{day};{row % 7},5;{row % 5},25" for row, day in enumerate(days)]
+    path = tmp_path / "excel.csv"
+    path.write_text("\n".join(["day;flow;level", *lines]) + "\n")
+    form = settled(inspect(path), tmp_path)
+    assert (form.time, form.decimal) == ("day", ",")
+    rows = normal_rows(path, form)
+    assert rows_in("2 hours", "day", rows.times, rows.decimal) == pytest.approx(120.0, rel=0.02)
+    reader = RowReader(["flow", "level"], time="day", clock=Clock(), form=form)
+    found = [reader.take(f"{line}\n".encode()) for line in ["day;flow;level", *lines[:3], lines[1]]]
+    assert [one.notes for one in found[1:4] if isinstance(one, Row)] == [()] * 3
+    assert isinstance(found[4], Skipped)
+    assert found[4].reason == "late"
+
+
+def test_a_file_that_is_asked_about_nothing_is_made_numbers_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "plant.csv"
+    PLANT.to_csv(path, index=False)
+    read, real = list[str](), table_reader.column
+
+    def counted(name: str, *rest: Any) -> Any:
+        read.append(name)
+        return real(name, *rest)
+
+    monkeypatch.setattr(table_reader, "column", counted)
+    monkeypatch.setattr(inspection, "column", counted)
+    inspect(path)
+    assert sorted(read) == sorted(PLANT.columns)
+
+
 def test_a_header_of_numbers_is_a_header(tmp_path: Path) -> None:
     table = PLANT[STREAMS][:60] + 0.5
     table.columns = pd.Index(range(101, 101 + len(STREAMS)))
@@ -327,6 +363,18 @@ def test_fit_says_what_it_guessed_and_counts_rows_as_the_file_does(tmp_path: Pat
         CliRunner().invoke(app, ["inspect", str(path), "--write", str(with_table)]).exit_code == 0
     )
     assert not CliRunner().invoke(app, [*given, "--table", str(with_table)]).stderr
+
+
+@pytest.mark.parametrize(("normal", "shared"), [("", 100), ("1:650", 50), ("1:600", 0)])
+def test_rows_of_the_fit_are_not_called_held_out(tmp_path: Path, normal: str, shared: int) -> None:
+    path = tmp_path / "plant.csv"
+    example_plant().to_csv(path)
+    fit = ["fit", str(path), "--sensors", "3", "--time", "minute", "--method", "greedy"]
+    fit += ["-o", str(tmp_path / "plant.monitor"), "--arl0", "20", "--held-out", "601:700"]
+    done = CliRunner().invoke(app, [*fit, *(["--normal", normal] if normal else [])])
+    told = f"{done.exception} {done.output}"
+    assert (f"{shared} of these rows are among the rows of the fit" in told) == bool(shared)
+    assert ("100 rows held out" in told) != bool(shared)
 
 
 def test_whole_numbers_are_names_unless_the_settings_say_that_there_are_none(

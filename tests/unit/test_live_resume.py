@@ -474,3 +474,14 @@ def test_a_file_that_is_no_text_is_refused_with_the_remedy(tmp_path: Path, begin
     path.write_bytes(begins)
     with pytest.raises(DataError, match=r"lines of text.*zcat plant\.csv\.gz"):
         source_of(str(path), io.BytesIO(), follow=False, say=print)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
+def test_a_full_disk_is_told_with_the_file_and_the_remedy(tmp_path: Path) -> None:
+    monitor().save(tmp_path / "plant.monitor")
+    (tmp_path / "rows.csv").write_text(csv_text(rows(5, seed=1)))
+    given = ["watch", str(tmp_path / "plant.monitor"), str(tmp_path / "rows.csv")]
+    done = CliRunner().invoke(app, [*given, "--time", "time", "--output", "/dev/full"])
+    assert done.exit_code == 1
+    told = "DataError: /dev/full: No space left on device; make room and start again"
+    assert str(done.exception) == told or told in done.output

@@ -160,6 +160,68 @@ def test_a_file_that_is_replaced_is_followed(tmp_path: Path) -> None:
     assert drained(source) == [HEADER, *LINES[20:22]]
 
 
+def test_what_was_written_before_a_file_was_rotated_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text("".join(LINES[:4]))
+    source = FileSource(path, follow=True)
+    assert drained(source) == LINES[:4]
+
+    def rotated(handle: int) -> os.stat_result:
+        """Rows, and a new file, come between the last look at the file and the one at its name."""
+        monkeypatch.undo()
+        with path.open("a") as writer:
+            writer.write("".join(LINES[4:7]))
+        path.rename(tmp_path / "rows.csv.1")
+        path.write_text("".join([HEADER, *LINES[7:9]]))
+        return os.fstat(handle)
+
+    monkeypatch.setattr(sources.os, "fstat", rotated)
+    monkeypatch.setattr(sources, "WAIT", 0.0)
+    found = [source.line() for _ in range(9)]
+    assert b"".join(line for line in found if line).decode() == "".join(
+        [*LINES[4:7], HEADER, *LINES[7:9]]
+    )
+
+
+@pytest.mark.parametrize("preamble", [0, 4])
+def test_a_later_file_may_lack_its_header_but_not_be_of_another_plant(
+    tmp_path: Path, preamble: int
+) -> None:
+    form = PREAMBLE if preamble else TableSettings(separator=",")
+    before = ["a title\n", "\n", HEADER, "units\n"][:preamble] if preamble else [HEADER]
+    for name, lines in {
+        "a": [*before, *LINES[1:4]],
+        "b": LINES[4:7],
+        "c": ["other,names\n", "1,2\n"],
+        "d": [",".join(f"x{i}" for i in range(len(HEADER.split(",")))) + "\n", *LINES[7:9]],
+        "e": [*before, *LINES[9:11]],
+    }.items():
+        (tmp_path / f"{name}.csv").write_text("".join(lines))
+    found = watched(tmp_path, FolderSource(tmp_path), form=form)
+    assert times(found) == ["0", "1", "2", "3", "4", "5", "8", "9"]
+    notes = [record["notes"] for record in found if record["kind"] == "reading"]
+    assert [len(told) for told in notes] == [0, 0, 0, 1, 0, 0, 0, 0]
+    assert "without a header" in notes[3][0]
+
+
+def test_a_folder_is_looked_at_once_a_file_and_not_at_every_row(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in "abc":
+        (tmp_path / f"{name}.csv").write_text("".join(LINES))
+    folder, looks, look = FolderSource(tmp_path), list[int](), FolderSource._names
+
+    def counted(source: FolderSource) -> list[str]:
+        looks.append(1)
+        return look(source)
+
+    monkeypatch.setattr(FolderSource, "_names", counted)
+    assert [folder.line() for _ in range(3 * len(LINES))] == [line.encode() for line in LINES] * 3
+    assert len(looks) <= 6
+
+
 def test_a_named_pipe_is_read(tmp_path: Path) -> None:
     path = tmp_path / "fifo"
     os.mkfifo(path)

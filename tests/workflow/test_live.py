@@ -153,6 +153,16 @@ def test_a_fault_is_seen_on_the_page_and_acknowledged_by_keyboard(
             ".filter((e) => !e.labels.length).length"
         )
         assert unnamed == 0
+        phone = {"width": 390, "height": 844, "deviceScaleFactor": 1, "mobile": True}
+        browser.call("Emulation.setDeviceMetricsOverride", phone, page)
+        until(
+            lambda: page.evaluate(
+                "Math.min(...[...document.querySelectorAll('#statistic text')].map("
+                "  (e) => e.getBoundingClientRect().height)) > 11"
+            ),
+            "words that can be read on a phone",
+        )
+        browser.call("Emulation.clearDeviceMetricsOverride", page=page)
         assert page.complaints == []
         assert all(url.startswith(address) for url in page.outside)
         if folder := os.environ.get("CAUSALDQ_PICTURES"):

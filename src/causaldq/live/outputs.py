@@ -62,8 +62,12 @@ class RecordFile:
 
     def write(self, record: Record) -> None:
         if self.handle and self.wanted(record):
-            self.handle.write(self.shown(record).encode() + b"\n")
-            self.handle.flush()
+            try:
+                self.handle.write(self.shown(record).encode() + b"\n")
+                self.handle.flush()
+            except OSError as error:
+                error.filename = str(self.path)  # of a full disk the system tells no name
+                raise
 
     def size(self) -> int:
         """Bytes so far, all of them on the disk."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from causaldq.errors import DataError
-from causaldq.tables.cells import seconds
+from causaldq.tables.cells import has_decimal_comma, seconds
 from causaldq.tables.layout import LONGEST_LINE, named, spaced
 from causaldq.tables.rows import spelling
 from causaldq.tables.settings import TableSettings
@@ -99,7 +99,10 @@ class RowReader:
         if self.form.header == 0:
             raise DataError("the settings name no line with a header, which watching needs")
         if (self.form.encoding or "utf-8").startswith(("utf-16", "utf-32")):
-            raise DataError(f"lines in {self.form.encoding} cannot be watched; convert to UTF-8")
+            raise DataError(
+                f"lines in {self.form.encoding} cannot be watched; convert the rows to UTF-8, and"
+                " take `encoding` out of the settings"
+            )
 
     def begin(self, *, resumed: bool = False) -> None:
         """A new file, or a pipe that goes on, perhaps without its header."""
@@ -109,7 +112,8 @@ class RowReader:
         """A row, what is wrong with it, or None for the first header and for blank lines."""
         self.lines += 1
         before_rows = self.lines < self._heading or self._heading < self.lines < self._first
-        if before_rows and not self.resumed:
+        follows = self.lines == 1 and self.expects_header and bool(self.header)
+        if before_rows and not (self.resumed or follows):
             return None
         if len(line) > LONGEST_LINE:
             return Skipped("unreadable", f"a line of more than {LONGEST_LINE} bytes")
@@ -126,6 +130,9 @@ class RowReader:
         if self.resumed and self.expects_header and self._is_row(cells):
             self.expects_header, self.lines = False, max(self.lines, self._first)
             before_rows = False
+        elif follows and self._follows(cells):
+            self.expects_header, self.lines = False, max(self.lines, self._first)
+            return self._row(cells, "a file without a header: its columns are taken as before")
         if before_rows:
             return None
         if self.expects_header or not self.columns.keys().isdisjoint(cells):
@@ -141,6 +148,13 @@ class RowReader:
         under = dict(zip(self.header, cells, strict=False))
         values = (self._spelt(under[name]) for name in self.names if name in under)
         return self._heading == 1 or any(seconds(value) is not None for value in values)
+
+    def _follows(self, cells: list[str]) -> bool:
+        """Whether the first line of a later file is a row: as many cells, mostly numbers."""
+        if len(cells) != len(self.header) or set(filter(None, cells)) & set(self.header):
+            return False
+        told = [seconds(self._spelt(cells[self.columns[name]])) is not None for name in self.names]
+        return 2 * sum(told) >= len(told)
 
     def _heads(self, cells: list[str]) -> Skipped | None:
         wanted = (*self.names, *([self.time] if self.time else []))
@@ -167,16 +181,19 @@ class RowReader:
         self.header = header
         self.columns = {name: header.index(name) for name in header}
 
-    def _row(self, cells: list[str]) -> Row | Skipped:
+    def _row(self, cells: list[str], note: str = "") -> Row | Skipped:
         when = self._cell(cells, self.time) if self.time else None
         if any(cells[len(self.header) :]):
             detail = f"{len(cells)} cells under {len(self.header)} columns"
             return Skipped("unreadable", detail, when)
-        notes = []
+        notes = [note] if note else []
         if len(cells) < len(self.header):
             notes.append(f"a short row: {len(cells)} of {len(self.header)} cells")
         if self.time:
-            reason, note = self.clock.judge(when or "")
+            told = when or ""
+            if self.form.decimal == "," and has_decimal_comma(told):
+                told = told.replace(",", ".")
+            reason, note = self.clock.judge(told)
             if reason:
                 return Skipped(reason, note, when)
             notes += [note] if note else []

@@ -58,37 +58,52 @@ class FileSource:
         self.first = False
 
     def line(self) -> bytes | None:
+        found = self.whole_line()
+        if found is not None:
+            return found
+        if self.follow:
+            return self._wait()
         found = self.handle.readline(LONGEST_LINE + 1)
-        if len(found) > LONGEST_LINE:
-            rest = found
-            while rest and not rest.endswith(b"\n"):
-                rest = self.handle.readline(LONGEST_LINE)
-        elif not found.endswith(b"\n") and self.follow:
-            self._wait()
-            return None
-        elif not found:
+        if not found:
             raise EndOfRowsError
-        elif not found.endswith(b"\n") and self.leave_half:
+        if not found.endswith(b"\n") and self.leave_half:
             self.handle.seek(self.offset)
             self.say(
                 f"{self.path.name}: the last line has no line end and may be half written; it is"
                 " left for the next run"
             )
             raise EndOfRowsError
+        return self._taken(found)
+
+    def whole_line(self) -> bytes | None:
+        """The next line if its end is there; where not, nothing is taken."""
+        found = rest = self.handle.readline(LONGEST_LINE + 1)
+        if len(found) > LONGEST_LINE:
+            while rest and not rest.endswith(b"\n"):
+                rest = self.handle.readline(LONGEST_LINE)
+        elif not found.endswith(b"\n"):
+            self.handle.seek(self.offset)
+            return None
+        return self._taken(found)
+
+    def _taken(self, found: bytes) -> bytes:
         self.first = self.offset == 0
         self.offset, self.last = self.handle.tell(), found
         return found
 
-    def _wait(self) -> None:
+    def _wait(self) -> bytes | None:
         """The rest of the line is still to come; a file that was replaced is opened again."""
-        self.handle.seek(self.offset)
         try:
             there, here = self.path.stat(), os.fstat(self.handle.fileno())
             if there.st_size < self.offset or not os.path.samestat(there, here):
+                # What was written to the old one before it went has to be read first.
+                if (found := self.whole_line()) is not None:
+                    return found
                 self._reopen()
         except FileNotFoundError:
             pass  # between two versions of it
         time.sleep(WAIT)
+        return None
 
     def _reopen(self) -> None:
         """Go on in a file that begins as the one before did, or else at its start."""
@@ -150,14 +165,15 @@ class FolderSource:
         self.known: set[str] = set()
 
     def _names(self) -> list[str]:
-        return sorted(
-            path.name
-            for path in self.folder.iterdir()
-            if path.suffix.lower() == ".csv" and path.is_file()
-        )
+        with os.scandir(self.folder) as entries:
+            files = [entry.name for entry in entries if entry.is_file()]
+        return sorted(name for name in files if os.path.splitext(name)[1].lower() == ".csv")
 
     def line(self) -> bytes | None:
         while True:
+            # A look at the folder takes long where it holds the files of a year.
+            if self.current and (found := self.current.whole_line()) is not None:
+                return found
             now = self.current.path.name if self.current else ""
             names = self._names()
             later = [name for name in names if name > now]

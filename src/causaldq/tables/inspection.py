@@ -80,7 +80,10 @@ def inspect(path: Path, normal: str | None = None, time: str | None = None) -> I
         raise DataError(f"{path} has no column {time!r}; there are {', '.join(table.names)}")
     part = row_slice(path, normal, len(table.places))
     decimal = table.form.decimal or "."
-    desk = _Desk([column(c.name, c.cells[part], decimal) for c in table.columns])
+    columns = table.columns
+    if part != slice(0, len(table.places)):
+        columns = [column(c.name, c.cells[part], decimal) for c in columns]
+    desk = _Desk(columns)
     time = _time(table, desk, time)
     missing = _cells(desk, decimal)
     _useless(desk)
@@ -197,7 +200,9 @@ def _cells(desk: _Desk, decimal: str) -> list[str]:
             desk.add("infinite", where, f"too large or not finite: {words}", "no value")
             missing += large
     no_values = list(missing)
-    desk.left = {name: column(name, c.cells, decimal, no_values) for name, c in desk.left.items()}
+    if no_values:  # to read all cells again takes time
+        again = ((name, c.cells) for name, c in desk.left.items())
+        desk.left = {name: column(name, cells, decimal, no_values) for name, cells in again}
     return no_values
 
 

@@ -27,6 +27,8 @@ class NormalRows:
     """What was left out of them, in words."""
     findings: list[Finding]
     """What was unusual about the file."""
+    decimal: str = "."
+    """Decimal point or comma of its numbers."""
 
 
 def normal_rows(path: Path, settings: TableSettings) -> NormalRows:
@@ -79,7 +81,8 @@ def normal_rows(path: Path, settings: TableSettings) -> NormalRows:
             f"{int(lacking.sum())} of {len(rows)} normal rows lack a value and are left out"
         )
     times = None if settings.time is None else [str(x) for x in table[settings.time].cells[part]]
-    return NormalRows(rows[~lacking], times, notes, table.findings)
+    decimal = table.form.decimal or "."
+    return NormalRows(rows[~lacking], times, notes, table.findings, decimal)
 
 
 def _streams(table: Table, settings: TableSettings) -> list[str]:

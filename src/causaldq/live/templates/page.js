@@ -65,13 +65,16 @@ function drawStatistic(readings) {
   if (!known.length) return;
   const low = Math.min(...known.map((r) => r.statistic), plant.limit), high = Math.max(...known.map((r) => r.statistic), plant.limit);
   const span = high - low || 1;
-  const x = (k) => 60 + (820 * k) / Math.max(readings.length - 1, 1);
+  // As wide as it is shown, or its words would shrink with it on a phone.
+  const right = Math.max(svg.clientWidth, 300) - 20;
+  svg.setAttribute("viewBox", `0 0 ${right + 20} 220`);
+  const x = (k) => 60 + ((right - 60) * k) / Math.max(readings.length - 1, 1);
   const y = (v) => 190 - (165 * (v - low)) / span;
   for (const [v, anchor] of [[low, 194], [high, y(high) + 4]]) svg.append(element("text", { x: 52, y: anchor, "text-anchor": "end" }, number(v)));
-  svg.append(element("line", { class: "axis", x1: 60, x2: 880, y1: 192, y2: 192 }));
+  svg.append(element("line", { class: "axis", x1: 60, x2: right, y1: 192, y2: 192 }));
   svg.append(element("text", { x: 60, y: 212 }, `row ${readings[0].step}`));
-  svg.append(element("text", { x: 880, y: 212, "text-anchor": "end" }, `row ${readings[readings.length - 1].step}`));
-  svg.append(element("line", { class: "limit", x1: 60, x2: 880, y1: y(plant.limit), y2: y(plant.limit) }));
+  svg.append(element("text", { x: right, y: 212, "text-anchor": "end" }, `row ${readings[readings.length - 1].step}`));
+  svg.append(element("line", { class: "limit", x1: 60, x2: right, y1: y(plant.limit), y2: y(plant.limit) }));
   svg.append(element("text", { x: 66, y: y(plant.limit) - 6 }, `limit ${number(plant.limit)}`));
   let path = "", pen = "M";
   readings.forEach((r, k) => {
@@ -135,11 +138,12 @@ function drawGraph(causes) {
   let edges = plant.edges.filter(([a, b]) => small || onPath.has(`${a}-${b}`));
   const nodes = [...new Set([...edges.flat(), ...begun])];
   if (!nodes.length) {
-    svg.setAttribute("viewBox", "0 0 1100 40");
-    svg.append(element("text", { x: 4, y: 24 }, plant.edges.length ? "No alarm: no cause is suspected." : "This method weighs no root causes; the strongest streams are listed."));
-    svg.setAttribute("aria-label", "No graph");
+    svg.toggleAttribute("hidden", true);
+    byId("graph-text").textContent = plant.edges.length ? "No alarm: no cause is suspected." : "This method weighs no root causes; at an alarm the strongest streams are listed.";
     return;
   }
+  svg.toggleAttribute("hidden", false);
+  byId("graph-text").textContent = "";
   const depth = layers(nodes, edges), wide = 9 * Math.max(...nodes.map((i) => plant.streams[i].length)) + 20;
   const counts = new Map(), at = new Map();
   for (const i of nodes) {
@@ -199,6 +203,7 @@ function drawEvents() {
 }
 
 let drawnEvents = -1;
+addEventListener("resize", () => { changed = true; });
 function draw() {
   if (changed && plant) {
     changed = false;
