@@ -5,19 +5,22 @@ PYTHONPATH prints it.
 """
 
 import io
+import json
 import os
+import shlex
 import shutil
 import subprocess
 import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
-from clones import IDENTITY, commit, edit_record, records
+from clones import IDENTITY, call, commit, edit_record, records
 from tampering import (
     RECORDS,
     add_record,
@@ -45,6 +48,7 @@ RAW = "data/raw/tep_classic/d01_te.dat"
 CELL = "causal_dq, fair, case_a, delta=0.5"
 EVALUATE, OTHER = "evaluate/p10.causal_dq.s0", "evaluate/p10.greedy"
 NOT_COMMITTED = "not committed"
+PROTOCOLS = ("fair", "paper")
 
 
 @dataclass(frozen=True)
@@ -615,7 +619,168 @@ def of_the_rest() -> Iterator[Attack]:
     )
 
 
-ATTACKS = [*flips(), *accidents(), *forgeries(), *of_records(), *of_the_rest()]
+# --- ways around it ---------------------------------------------------------------------------
+
+
+def _settings_and_command(root: Path) -> None:
+    def reseed(record: dict[str, Any]) -> None:
+        words = shlex.split(record["command"])
+        at = words.index("--settings") + 1
+        settings = json.loads(words[at]) | {"seed": 99}
+        words[at] = json.dumps(settings, separators=(",", ":"))
+        record.update(settings=settings, seed=99, command=shlex.join(words))
+
+    edit_record(root, EVALUATE, reseed)
+
+
+def _look_alike(root: Path) -> None:
+    """A Cyrillic letter in the name of a method."""
+    for name in (TWIN, ADD):
+        put(root / name, (root / name).read_text().replace("causal_dq,", "c\u0430usal_dq,"))
+
+
+def _spelt_otherwise(root: Path) -> None:
+    old = _number(root)[0]
+    edit(root, TWIN, f",{old},", f",{float(old):e},")
+
+
+def _row_twice(root: Path) -> None:
+    head, *rows = (root / ADD).read_text().splitlines()
+    old = _number(root)[0]
+    better = next(row for row in rows if f",{old}," in row).replace(f",{old},", ",1.5,", 1)
+    put(root / ADD, "\n".join([head, better, *rows]) + "\n")
+
+
+def _other_profile(root: Path) -> None:
+    text = json.dumps(records(root)[EVALUATE]).replace("/ci/", "/quick/")
+    place = root / RECORDS / f"{EVALUATE}.json"
+    place.parent.mkdir()
+    put(place, text)
+
+
+def _linked_folder(root: Path) -> None:
+    (root.parent / "elsewhere").mkdir()
+    put(root.parent / "elsewhere/overview.html", "other numbers")
+    (root / "results/ci/more").symlink_to(root.parent / "elsewhere")
+
+
+def _hard_link(root: Path) -> None:
+    (root / RUN).unlink()
+    os.link(root / "artifacts/ci/runs/p10.greedy.csv", root / RUN)
+
+
+def _taken_out(root: Path) -> None:
+    """As in a clone: no artifacts, and the runs of a method not among the small files."""
+    table = pq.read_table(root / SMALL).to_pydict()
+    at = table["file"].index(RUN)
+    for column in table.values():
+        del column[at]
+    pq.write_table(pa.table(table), root / SMALL)
+    shutil.rmtree(root / "artifacts")
+    forge(root, [SMALL])
+
+
+def _beside_git(root: Path, name: str, text: str) -> None:
+    place = root / ".git/info" / name
+    place.parent.mkdir(exist_ok=True)
+    put(place, text)
+
+
+def _left_out_by_attributes(root: Path) -> None:
+    _published(root)
+    _beside_git(root, "attributes", "published.csv export-ignore\n")
+
+
+def _grafted(root: Path) -> None:
+    _stranger(root)
+    tip = call(root, "git", "rev-parse", "HEAD").stdout.strip()
+    _beside_git(root, "grafts", f"{tip} {records(root)[EVALUATE]['code']['commit']}\n")
+
+
+def of_ways_around() -> Iterator[Attack]:
+    forged = then_forged
+    networks = [f"artifacts/ci/checkpoints/p10.causal_dq.s0.{p}.safetensors" for p in PROTOCOLS]
+    yield Attack(
+        "other settings, in the command as well",
+        forged(_settings_and_command),
+        verify="made with other settings (seed: 99 → 20250712)",
+    )
+    yield Attack(
+        "downloaded data, with their hash everywhere",
+        forged(lambda root: flip(root, RAW), RAW),
+        verify="it is not the one of data/sources.yaml",
+        trace="it is not the one of data/sources.yaml",
+        target=("results/ci/tables/tep_m5.tex", None),
+    )
+    yield Attack(
+        "networks of two protocols are swapped, with their hashes everywhere",
+        forged(lambda root: swap(root, *networks), *networks),
+        verify=NOT_COMMITTED,
+    )
+    yield Attack(
+        "a method's name in letters that look alike, with the hashes everywhere",
+        forged(_look_alike, TWIN, ADD),
+        verify=NOT_COMMITTED,
+        trace="no row with 'causal_dq'",
+    )
+    yield Attack(
+        "a number spelt otherwise, with the hash everywhere",
+        forged(_spelt_otherwise, TWIN),
+        verify=NOT_COMMITTED,
+        trace="is not what its tidy results give",
+    )
+    yield Attack(
+        "a cell that stands twice, with the hash everywhere",
+        forged(_row_twice, ADD),
+        verify=NOT_COMMITTED,
+        trace="add: the runs give ",
+        target=(ADD, CELL),
+    )
+    yield Attack(
+        "a record of another profile",
+        forged(_other_profile),
+        verify="its output artifacts/quick/runs",
+        trace="no successful record",
+    )
+    yield Attack(
+        "a page among the records",
+        lambda root: put(root / RECORDS / "overview.html", "other numbers"),
+        verify=f"{RECORDS}/overview.html: no record",
+    )
+    yield Attack(
+        "a link to a folder of somebody else's",
+        _linked_folder,
+        verify="results/ci/more: no record",
+    )
+    yield Attack(
+        "runs of another method by a hard link", _hard_link, verify=f"{RUN}: ", trace=f"{RUN} has "
+    )
+    yield Attack(
+        "runs taken out of the small files of a clone, with the hash everywhere",
+        _taken_out,
+        verify=NOT_COMMITTED,
+        trace=f"{RUN} is not there",
+    )
+    yield Attack(
+        "the paper's number, which git is told to leave out of archives",
+        forged(_left_out_by_attributes, PUBLISHED),
+        verify="is not that of its commit",
+        trace="published_add: the runs give ",
+    )
+    yield Attack(
+        "git is told of a history with a commit that was never merged",
+        _grafted,
+        verify="is not in the history",
+        trace="is not in the history",
+    )
+    yield Attack(
+        "code that is said to have been changed",
+        forged(change(EVALUATE, code={"dirty": True})),
+        verify=NOT_COMMITTED,
+    )
+
+
+ATTACKS = [*flips(), *accidents(), *forgeries(), *of_records(), *of_the_rest(), *of_ways_around()]
 
 
 def as_table() -> str:

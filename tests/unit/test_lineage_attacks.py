@@ -38,6 +38,7 @@ from causaldq.errors import DataError
 from causaldq.files import write_json
 from causaldq.pipeline import code
 from causaldq.pipeline.lineage import commands
+from causaldq.pipeline.lineage.diff import compare
 from causaldq.pipeline.lineage.dry_run import PlannedJob
 from causaldq.pipeline.lineage.records import RecordStore, place_of, write_record
 from causaldq.pipeline.lineage.replay import Replayed, ReplayError, _Tree, replay
@@ -559,3 +560,117 @@ def test_the_number_of_replayed_runs_is_compared_in_full(
     told = capsys.readouterr().out
     assert "se: the runs give 0.8660254038, the table has 0.5773502692" in told
     assert "; add: " not in told
+
+
+# --- ways around it ----------------------------------------------------------------------
+
+
+def test_another_copy_of_the_library_does_not_answer_for_a_folder_that_has_its_own(
+    run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(run)
+    (run / "src/causaldq/pipeline").mkdir(parents=True)
+    for ask in (
+        lambda: commands.verify(Path("results/ci")),
+        lambda: commands.trace(Path(TEX)),
+        lambda: commands.replay(Path(TEX)),
+    ):
+        with pytest.raises(DataError, match=r"this is the causaldq of .*has its own in src/"):
+            ask()
+
+
+RAW_FILE = "data/raw/tep_classic/d00.dat"
+
+
+def test_downloaded_data_are_the_publishers_whatever_records_say(run: Path) -> None:
+    """Other rows in the place of those fetched, with their hash in all records."""
+    catalogue = Path(__file__).parents[2] / "data/sources.yaml"
+    shutil.copyfile(catalogue, run / "data/sources.yaml")
+    (run / RAW_FILE).parent.mkdir(parents=True)
+    (run / RAW_FILE).write_text("other rows")
+    write_record(run, "ci", record_of(run, "fetch", "fetch/tep", [], [RAW_FILE]))
+    (record,) = (r for r in RecordStore(run, "ci").records if r.rule == "simulate")
+    inputs = {RAW_FILE: facts(run / RAW_FILE)}
+    write_record(run, "ci", record.model_copy(update={"inputs": inputs}))
+    forge_records(run)
+    (finding,) = (f for f in check(run, plan_of(run)).findings if f.file == RAW_FILE)
+    assert "it is not the one of data/sources.yaml, 4c3c0b11eefa" in finding.why
+    doubts = trace(run, run / TEX, TOLD).doubts
+    assert doubts
+    assert all("it is not the one of data/sources.yaml, 4c3c0b11eefa" in why for why in doubts)
+
+
+@pytest.mark.parametrize("name", ["overview.html", "of/evaluate.jsonl.xz", "evaluate.jsonl.xz.old"])
+def test_nothing_hides_among_the_records(run: Path, name: str) -> None:
+    jobs = plan_of(run)
+    place = run / "results/ci/records" / name
+    place.parent.mkdir(exist_ok=True)
+    place.write_text("p10: 1.5")
+    assert found(run, jobs) == {("unexplained", f"results/ci/records/{name}")}
+
+
+def test_nothing_hides_behind_a_link_to_a_folder(run: Path) -> None:
+    jobs = plan_of(run)
+    (run / "results/ci/more").symlink_to(run.parent / "outside")
+    assert found(run, jobs) == {("unexplained", "results/ci/more")}
+
+
+@pytest.mark.parametrize(
+    ("said", "why"),
+    [
+        ('"status": 0, "status": 0', "the key 'status' stands twice"),
+        ('"status": 1e400', "1e400 is no number"),
+    ],
+)
+def test_a_record_says_one_thing_to_everybody(run: Path, said: str, why: str) -> None:
+    """Of a key that stands twice, people read the first value and Python the last."""
+    jobs = plan_of(run)
+    edit(run, place_of("ci", "aggregate").as_posix(), '"status": 0', said)
+    told = {f.file: f.why for f in check(run, jobs).findings}
+    assert why in told[place_of("ci", "aggregate").as_posix()]
+
+
+def test_a_space_more_within_quotes_is_another_setting(run: Path) -> None:
+    """A name of a file, for one."""
+    jobs = [
+        PlannedJob(j.rule, j.outputs, j.command.replace('"seed": 1', '"seed":  1'))
+        for j in plan_of(run)
+        if (j.rule == "simulate")
+    ] + [j for j in plan_of(run) if j.rule != "simulate"]
+    assert {file for kind, file in found(run, jobs) if kind == "stale"} == {STREAMS, FACTS}
+
+
+def test_what_git_keeps_beside_its_objects_changes_no_verdict(committed: Path) -> None:
+    """Attributes that leave files out or rewrite them, and a graft that invents a history."""
+    (committed / ".git/info").mkdir(exist_ok=True)
+    (committed / ".git/info/attributes").write_text("scripts/* export-ignore\n* text eol=crlf\n")
+    assert doubts(committed) == []
+    stranger = git(committed, "commit-tree", "-m", "never merged", "HEAD^{tree}")
+    tip = git(committed, "rev-parse", "HEAD")
+    (committed / ".git/info/grafts").write_text(f"{tip} {stranger}\n")
+    name_commit(committed, stranger)
+    assert all("is not in the history" in doubt for doubt in doubts(committed))
+
+
+def test_a_terminal_is_told_nothing_by_a_table(
+    run: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A label that would hide all that follows, such as that nothing is verified."""
+    monkeypatch.chdir(run)
+    for name in (ADD, TWIN):
+        edit(run, name, ",greedy,", ",greedy\x1b[8m,")
+    with pytest.raises(SystemExit):
+        commands.trace(Path(ADD), "delta=0.5")
+    told = capsys.readouterr().out
+    assert "greedy\\x1b[8m" in told
+    assert "Not verified:" in told
+    assert "\x1b[8m" not in told
+
+
+def test_two_commits_are_compared_as_they_were_stored(committed: Path) -> None:
+    """Whatever git is told to show in their place."""
+    honest = git(committed, "rev-parse", "HEAD")
+    edit(committed, ADD, ",11.5,", ",1.5,")
+    git(committed, "commit", "-qam", "better")
+    git(committed, "replace", "HEAD", honest)
+    assert len(compare(committed, honest, "HEAD", "ci").moved) == 1

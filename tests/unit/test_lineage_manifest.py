@@ -33,6 +33,7 @@ from causaldq.pipeline.lineage.provenance import provenance, run_provenance
 from causaldq.pipeline.lineage.records import RecordStore, write_record
 from causaldq.pipeline.lineage.snakemake_metadata import SnakemakeMetadata, reconcile
 from causaldq.pipeline.lineage.verdict_text import lines
+from causaldq.pipeline.lineage.verify import verify
 from causaldq.pipeline.report.tidy import short_hash
 
 MANIFEST, SIGNATURE = "results/ci/manifest.json", "results/ci/manifest.json.sig"
@@ -245,6 +246,15 @@ def test_a_signature_by_somebody_else_or_of_something_else_is_invalid(
         assert attested.signature is None
         assert attested.bad_signature
     assert ("invalid", SIGNATURE) in {(f.kind, f.file) for f in check(run, plan_of(run)).findings}
+
+
+def test_a_signature_that_is_asked_for_and_not_there_is_told_of(run: Path, key: Path) -> None:
+    assert attest(run, "ci").bad_signature is None
+    assert attest(run, "ci", signers(key)).bad_signature == (
+        "there is none, and --signers asks for one"
+    )
+    told = verify(run, "ci", signers=signers(key), plan=lambda *_: plan_of(run)).findings
+    assert [(f.kind, f.file) for f in told] == [("invalid", SIGNATURE)]
 
 
 def test_what_cannot_be_signed_is_explained(run: Path, tmp_path: Path) -> None:

@@ -30,6 +30,22 @@ def add_to(app: typer.Typer) -> None:
         app.command()(one_line_errors(command))
 
 
+def _own_code() -> None:
+    """Stop if the folder has a library of its own and this is another: it would be looked at.
+
+    Code is compared, and numbers are computed again, with the library that runs.
+    """
+    from causaldq.errors import DataError
+    from causaldq.pipeline.code import PACKAGE
+
+    own = HERE / "src" / PACKAGE.name
+    if (own / "pipeline").is_dir() and not own.samefile(PACKAGE):
+        raise DataError(
+            f"this is the causaldq of {PACKAGE.parent}, and the folder has its own in src/;"
+            " activate its .venv, or `PYTHONPATH=src python -m causaldq …`"
+        )
+
+
 def _print_json(value: Any) -> None:
     print(json.dumps(value, indent=1, default=str))
 
@@ -52,6 +68,7 @@ def trace(
     from causaldq.pipeline.lineage.trace import as_data
     from causaldq.pipeline.lineage.trace import trace as find
 
+    _own_code()
     found = find(HERE, *resolve(HERE, file, cell))
     if html is not None:
         write_text(html, show.as_page(found))
@@ -102,6 +119,7 @@ def verify(
     from causaldq.pipeline.lineage.trace import relative
     from causaldq.pipeline.lineage.verdict_text import lines
 
+    _own_code()
     within: Path | None = None
     wanted = profiles(HERE)
     if path is not None:
@@ -187,6 +205,7 @@ def crate(
     from causaldq.pipeline.lineage.crate_entities import Packed
     from causaldq.pipeline.lineage.verdict_text import lines
 
+    _own_code()
     who = _told("operator", operator, "who ran it")
     where = _told("host", host, "on which machine it ran")
     if output.exists():
@@ -236,6 +255,7 @@ def replay(
     from causaldq.pipeline.lineage.asked import resolve
     from causaldq.pipeline.lineage.trace import trace as find
 
+    _own_code()
     found = find(HERE, *resolve(HERE, file, cell))
     if folder is not None:
         good = _replay(found, folder)
@@ -289,13 +309,16 @@ def _replay(found: "Trace", folder: Path) -> bool:
 def _same_number(found: "Trace", row: Any, folder: Path) -> bool:
     """Print what the replayed runs say of a cell; whether it is what the table has."""
     from causaldq.pipeline.lineage import cells, recompute
+    from causaldq.pipeline.lineage.safe_names import printable
 
     if found.gatherer is None or recompute.kind_of(row) is None:
-        print(f"{cells.described(row)}; no such cell can be recomputed: leave --cell out")
+        print(
+            f"{printable(cells.described(row))}; no such cell can be recomputed: leave --cell out"
+        )
         return False
     parts = recompute.parts_of(row, found.gatherer, rivals=False)
     again = recompute.recompute(folder, HERE, row, found.gatherer, parts, rivals=False)
     other = recompute.differences(row, again, rivals=False)
     told = "; ".join(other) if other else "the same from the replayed runs"
-    print(f"{cells.described(row)}; {told}")
+    print(printable(f"{cells.described(row)}; {told}"))
     return not other

@@ -1,9 +1,6 @@
 """What changed between two runs: settings, code, data, and the cells that moved."""
 
-import io
-import subprocess
 import tempfile
-import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -17,7 +14,8 @@ from causaldq.errors import DataError
 from causaldq.files import read_csv
 from causaldq.pipeline.lineage.changes import changed_settings
 from causaldq.pipeline.lineage.records import Record, RecordStore
-from causaldq.pipeline.lineage.repository import git
+from causaldq.pipeline.lineage.repository import git, lay_out
+from causaldq.pipeline.lineage.safe_names import printable
 
 KEYS = [
     *("table", "scenario", "setting", "p", "m", "k", "sigma", "delta", "delta_train"),
@@ -78,21 +76,16 @@ def _opened(root: Path, name: str, profile: str) -> Iterator[_Side]:
     if folder.is_dir():
         yield _side(folder, name)
         return
-    if git(root, "rev-parse", "--verify", "--quiet", f"{name}^{{commit}}") is None:
+    commit = git(root, "rev-parse", "--verify", "--quiet", f"{name}^{{commit}}")
+    if commit is None:
         raise DataError(f"{name} is neither a folder of results nor a commit")
+    results = f"results/{profile}"
     with tempfile.TemporaryDirectory() as place:
-        _extract(root, name, f"results/{profile}", Path(place))
-        yield _side(Path(place) / "results" / profile, f"results/{profile} of {name}")
-
-
-def _extract(root: Path, commit: str, folder: str, place: Path) -> None:
-    done = subprocess.run(
-        ["git", "archive", "--format=zip", commit, folder], cwd=root, capture_output=True
-    )
-    if done.returncode:
-        raise DataError(f"commit {commit} holds no {folder}; commit results together with dvc.lock")
-    with zipfile.ZipFile(io.BytesIO(done.stdout)) as archive:
-        archive.extractall(place)  # no names above the folder, and links as the text they hold
+        if not lay_out(root, commit.strip(), Path(place), (results,)):
+            raise DataError(
+                f"commit {name} holds no {results}; commit results together with dvc.lock"
+            )
+        yield _side(Path(place) / results, f"{results} of {name}")
 
 
 def _side(folder: Path, name: str) -> _Side:
@@ -211,7 +204,11 @@ def _cell(row: "pd.Series[Any]") -> str:
 
 
 def lines(found: Difference, at_most: int = 20) -> Iterator[str]:
-    """The difference for people."""
+    """The difference for people, whatever records and tables hold."""
+    return map(printable, _lines(found, at_most))
+
+
+def _lines(found: Difference, at_most: int) -> Iterator[str]:
     if found.same:
         yield f"No difference: the same settings, code, data and {found.cells} cells."
         return

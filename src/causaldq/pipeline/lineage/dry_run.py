@@ -33,7 +33,9 @@ def planned_jobs(
 
     `has_latex`: whether to plan for a machine with LaTeX; None for this one as it is.
     """
-    environment = {key: value for key, value in os.environ.items() if key != LATEX}
+    # A profile of Snakemake's own could leave jobs out of the plan.
+    others = (LATEX, "SNAKEMAKE_PROFILE")
+    environment = {key: value for key, value in os.environ.items() if key not in others}
     if has_latex is not None:
         environment[LATEX] = "yes" if has_latex else "no"
     with _with_room_for_notes(root.resolve()) as folder:

@@ -9,6 +9,8 @@ from causaldq.pipeline.lineage.records import RAW, RecordStore
 from causaldq.pipeline.sources.catalogue import Catalogue, read_catalogue
 from causaldq.pipeline.sources.fetch import RECORD as ORIGINS
 
+CATALOGUE = "data/sources.yaml"
+
 
 class GivenFiles:
     """What jobs were given, and did not make."""
@@ -23,13 +25,27 @@ class GivenFiles:
             return Path(name).name == ORIGINS or self._is_in_catalogue(name, known)
         return not name.startswith(("results/", "artifacts/"))
 
-    def _is_in_catalogue(self, name: str, known: str) -> bool:
-        """Whether a fetched file is one of those that data/sources.yaml has the hash of."""
+    def contradicts(self, name: str, known: str) -> str | None:
+        """Why a fetched file of this hash is not the publisher's; None if nobody can say."""
+        kind, expected = self._listed(name)
+        if kind != "sha256" or known == expected:
+            return None
+        return f"it is not the one of {CATALOGUE}, {expected[:12]}"
+
+    def _listed(self, name: str) -> tuple[str, str]:
+        """The kind of hash that the catalogue has of a fetched file, and the hash."""
         data_set, _, file = name.removeprefix(RAW).partition("/")
         known_set = self._catalogue.sets.get(data_set) if self._catalogue else None
-        if known_set is None or file not in known_set.files:
-            return False
+        if not name.startswith(RAW) or known_set is None or file not in known_set.files:
+            return "", ""
         kind, _, expected = known_set.files[file].hash.partition(":")
+        return kind, expected
+
+    def _is_in_catalogue(self, name: str, known: str) -> bool:
+        """Whether a fetched file is one of those that data/sources.yaml has the hash of."""
+        kind, expected = self._listed(name)
+        if not kind:
+            return False
         if kind == "sha256":
             return known == expected
         if self.store.hash(name) != known:
@@ -40,6 +56,6 @@ class GivenFiles:
     @cached_property
     def _catalogue(self) -> Catalogue | None:
         try:
-            return read_catalogue(self.store.root / "data" / "sources.yaml")
+            return read_catalogue(self.store.root / CATALOGUE)
         except (CausalDQError, OSError):
             return None

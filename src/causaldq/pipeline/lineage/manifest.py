@@ -153,10 +153,10 @@ def sign(root: Path, profile: str, key: Path) -> Path:
 
 
 def _signature(root: Path, profile: str, signers: Path | None) -> tuple[str | None, str | None]:
-    """Who signed a manifest, or what is wrong with the signature; neither if there is none."""
+    """Who signed a manifest, or what is wrong with the signature; neither if none is asked for."""
     place, signature = root / place_of_manifest(profile), root / place_of_signature(profile)
     if not signature.is_file():
-        return None, None
+        return None, None if signers is None else "there is none, and --signers asks for one"
     checked = ["-n", NAMESPACE, "-s", str(signature)]
     if signers is None:
         done = _ssh_keygen("check-novalidate", *checked, given=place)

@@ -13,6 +13,7 @@ them in the order in which they are given up, so that every record is seen, also
 import fcntl
 import json
 import lzma
+import math
 import shlex
 from collections import Counter
 from collections.abc import Collection, Iterator
@@ -59,6 +60,13 @@ def read_entries(root: Path, folder: Path) -> list[Entry]:
     return sorted(found.values(), key=lambda entry: entry.job)
 
 
+def is_record_file(folder: Path, path: Path) -> bool:
+    """Whether a file is one of those that records of a folder are read from."""
+    if path.parent == folder and path.name.endswith(PACKED):
+        return True
+    return path.is_relative_to(folder) and path.name.endswith((LOOSE, TAKEN))
+
+
 def _loose(root: Path, path: Path, job: str) -> Entry | None:
     """A job's own file; None if it has just been packed."""
     place = path.relative_to(root).as_posix()
@@ -73,7 +81,9 @@ def _loose(root: Path, path: Path, job: str) -> Entry | None:
 
 def _parsed(text: str) -> tuple[dict[str, Any] | None, str]:
     try:
-        said = json.loads(text, parse_constant=_refuse)
+        said = json.loads(
+            text, parse_constant=_refuse, parse_float=_finite, object_pairs_hook=_once_each
+        )
     except (ValueError, RecursionError) as error:
         return None, " ".join(str(error).split())[:200]
     return (said, "") if isinstance(said, dict) else (None, "it is no object")
@@ -81,6 +91,21 @@ def _parsed(text: str) -> tuple[dict[str, Any] | None, str]:
 
 def _refuse(constant: str) -> None:
     raise ValueError(f"{constant} is no value of JSON")
+
+
+def _finite(text: str) -> float:
+    if not math.isfinite(number := float(text)):
+        raise ValueError(f"{text} is no number that can be kept")
+    return number
+
+
+def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object whose keys differ: of two values, people see the first and Python the last."""
+    said = dict(pairs)
+    if len(said) < len(pairs):
+        twice = next(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
+        raise ValueError(f"the key {twice!r} stands twice in an object")
+    return said
 
 
 def _packed(root: Path, path: Path) -> Iterator[Entry]:

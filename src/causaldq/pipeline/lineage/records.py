@@ -17,7 +17,7 @@ from pydantic import Field, ValidationError, field_validator
 
 from causaldq.errors import DataError
 from causaldq.files import sha256, write_json
-from causaldq.pipeline.lineage.record_files import Entry, read_entries
+from causaldq.pipeline.lineage.record_files import Entry, is_record_file, read_entries
 from causaldq.pipeline.lineage.safe_names import SafeNames
 from causaldq.pipeline.lineage.small_files import SmallFiles
 from causaldq.setting import Settings
@@ -32,7 +32,7 @@ RAW = "data/raw/"
 class FileFacts(Settings):
     """What a file was when a job used or made it."""
 
-    sha256: str
+    sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
     size: int
 
 
@@ -120,8 +120,8 @@ def _words_of(command: str) -> tuple[str, ...]:
 
 def same_command(one: str, other: str) -> bool:
     """Whether a shell reads two commands alike."""
-    # Most are spelt alike but for spaces, and a shell's rules are slow to apply.
-    return one.split() == other.split() or words_of(one) == words_of(other)
+    # Most are spelt alike, and a shell's rules are slow to apply.
+    return one == other or words_of(one) == words_of(other)
 
 
 def now() -> str:
@@ -298,11 +298,18 @@ class RecordStore:
             path.relative_to(self.root).as_posix()
             for place in places
             for path in place.rglob("*")
-            if path.is_file()
-            and not path.is_relative_to(self.folder)
+            if (path.is_file() or self._hides_files(path))
+            and not is_record_file(self.folder, path)
             and path not in (self.folder.with_name(name) for name in ABOUT_RECORDS)
             and not any(part.startswith(".") for part in path.relative_to(self.root).parts)
         )
+
+    def _hides_files(self, path: Path) -> bool:
+        """Whether it is a link to a folder, which is not looked into, and no record knows why."""
+        if not (path.is_symlink() and path.is_dir()):
+            return False
+        name = f"{path.relative_to(self.root).as_posix()}/"
+        return not any(made.startswith(name) for made in self.makers)
 
     def doubt(self, record: Record) -> str | None:
         """Why a record does not speak for the files as they are now; None if it does."""

@@ -1,31 +1,39 @@
 """What git says of the project's folder."""
 
+import io
 import os
 import shutil
 import subprocess
 from pathlib import Path
 
+LINK, PROGRAM = "120000", "100755"
+"""Modes of files, as git tells them."""
 CODE_PLACES = (
     *("Snakefile", "workflow", "scripts", "src", "config", "data", "notebooks"),
     *("pyproject.toml", "requirements.lock"),
 )
 """What a commit must hold for its results to be made again."""
 
-_ELSEWHERE = ("DIR", "WORK_TREE", "INDEX_FILE", "OBJECT_DIRECTORY", "COMMON_DIR", "NAMESPACE")
+_KEPT = ("GIT_CONFIG", "GIT_EXEC_PATH")
+"""How git itself is set up, such as which folders it may look at."""
 
 
 def environment() -> dict[str, str]:
     """That of git: it looks at the folder it is called in, and at objects as they were stored."""
-    others = {f"GIT_{name}" for name in (*_ELSEWHERE, "ALTERNATE_OBJECT_DIRECTORIES")}
-    kept = {key: value for key, value in os.environ.items() if key not in others}
-    return kept | {"GIT_NO_REPLACE_OBJECTS": "1", "GIT_OPTIONAL_LOCKS": "0"}
+    kept = {k: v for k, v in os.environ.items() if not k.startswith("GIT_") or k.startswith(_KEPT)}
+    as_stored = {"GIT_NO_REPLACE_OBJECTS": "1", "GIT_GRAFT_FILE": os.devnull}
+    return kept | as_stored | {"GIT_OPTIONAL_LOCKS": "0"}
+
+
+GIT = ("git", "-c", "core.fsmonitor=false", "-c", "core.commitGraph=false")
+"""Without the notes on commits and files that git keeps beside them, and believes."""
 
 
 def git(root: Path, *arguments: str) -> str | None:
     """What git says; None if it fails, as it does where there is no repository."""
     try:
         done = subprocess.run(
-            ["git", "-c", "core.fsmonitor=false", *arguments],
+            [*GIT, *arguments],
             cwd=root,
             env=environment(),
             capture_output=True,
@@ -76,19 +84,34 @@ def is_in_history(root: Path, commit: str) -> bool:
 
 
 def lay_out(root: Path, commit: str, folder: Path, places: tuple[str, ...] = CODE_PLACES) -> bool:
-    """Put files of a commit into a folder; whether the commit has any of them."""
-    listed = git(root, "ls-tree", "-z", "--name-only", commit, "--", *places)
-    names = [name for name in (listed or "").split("\0") if name]
-    if not names:
+    """Put files of a commit into a folder; whether the commit has any of them.
+
+    As they were stored: attributes, by which an archive leaves out or rewrites files, have no say.
+    """
+    listed = git(root, "ls-tree", "-r", "-z", commit, "--", *places)
+    entries = [line.split("\t", 1) for line in (listed or "").split("\0") if line]
+    files = [(*facts.split()[::2], name) for facts, name in entries if " blob " in facts]
+    if not files or any(".." in name.split("/") for _, _, name in files):
         return False
-    archive = subprocess.Popen(
-        ["git", "archive", commit, "--", *names],
-        cwd=root,
-        env=environment(),
-        stdout=subprocess.PIPE,
-    )
-    subprocess.run(["tar", "-x"], cwd=folder, stdin=archive.stdout, check=True)
-    return archive.wait() == 0
+    # Links last, so that nothing is written through one.
+    files.sort(key=lambda file: file[0] == LINK)
+    wanted = "".join(f"{blob}\n" for _, blob, _ in files).encode()
+    told = subprocess.run(
+        [*GIT, "cat-file", "--batch"], cwd=root, env=environment(), input=wanted,
+        capture_output=True, check=True,
+    )  # fmt: skip
+    stream = io.BytesIO(told.stdout)
+    for mode, _, name in files:
+        content = stream.read(int(stream.readline().split()[2]))
+        stream.read(1)
+        place = folder / name
+        place.parent.mkdir(parents=True, exist_ok=True)
+        if mode == LINK:
+            place.symlink_to(content.decode())
+        else:
+            place.write_bytes(content)
+            place.chmod(0o755 if mode == PROGRAM else 0o644)
+    return True
 
 
 def copy_code(root: Path, folder: Path) -> None:

@@ -37,7 +37,7 @@ def short_command(record: Record) -> str:
 def code_of(record: Record) -> str:
     commit = record.code.commit[:7] if record.code.commit else "no commit"
     changed = " with changes" if record.code.dirty else ""
-    return f"code {record.code.hash[:12]} at {commit}{changed}"
+    return f"code {escape(printable(record.code.hash[:12]))} at {commit}{changed}"
 
 
 def when(record: Record) -> str:
@@ -77,7 +77,8 @@ def _lines(found: Trace, step: Step, full: bool) -> Iterator[str]:
 
 def _source_line(found: Trace, source: Source) -> str:
     if source.note:
-        return f"○ {escape(source.file)}  [dim]sha256 {source.sha256[:12]}, {source.note}[/dim]"
+        note = escape(printable(source.note))
+        return f"○ {escape(source.file)}  [dim]sha256 {source.sha256[:12]}, {note}[/dim]"
     mark = _mark(found, source.file)
     return f"{mark} {escape(source.file)}  [dim]sha256 {source.sha256[:12]}, given[/dim]"
 
@@ -108,7 +109,7 @@ def as_tree(found: Trace, full: bool = False) -> Tree:
 
     root = Tree(f"[bold]{escape(found.file)}[/bold]")
     for cell in found.cells:
-        root.label = f"{root.label}\n{escape(cell)}"
+        root.label = f"{root.label}\n{escape(printable(cell))}"
     add(root, found.top)
     return root
 

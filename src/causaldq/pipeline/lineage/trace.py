@@ -273,6 +273,8 @@ class _Findings:
         if self.store.content_hash(name) is None and name not in self.absent:
             self.absent.append(name)
         found = self.store.known_hash(name) or known
+        if why := self.chain.given.contradicts(name, known):
+            self.doubt(f"{name} has {known[:12]} in {place}; {why}")
         if found != known:
             self.doubt(f"{name} has {found[:12]}, but {where}, {place}, says {known[:12]}")
         return self.store.content_hash(name) == known

@@ -41,6 +41,8 @@ def _lines(verdict: Verdict) -> Iterator[str]:
         yield f"{verdict.profile}: provenance {verdict.provenance}, as its pages print it"
     if verdict.records:
         where = f"as in commit {verdict.commit[:7]}" if verdict.commit else "not committed"
+        if not verdict.has_git:
+            where += ", as far as can be told: git knows of no repository in this folder"
         signed = f", signed {verdict.signature}" if verdict.signature else ""
         yield f"{verdict.profile}: records {verdict.records[:SHORT]}: {where}{signed}"
     if verdict.findings:

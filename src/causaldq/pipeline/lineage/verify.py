@@ -33,7 +33,8 @@ from causaldq.pipeline.lineage.manifest import (
 )
 from causaldq.pipeline.lineage.provenance import PROVENANCE, provenance, tells_of_now
 from causaldq.pipeline.lineage.record_files import drop
-from causaldq.pipeline.lineage.records import LOCK, Record, RecordStore, same_command
+from causaldq.pipeline.lineage.records import LOCK, RAW, Record, RecordStore, same_command
+from causaldq.pipeline.lineage.repository import head
 from causaldq.pipeline.lineage.safe_names import SafeNames
 from causaldq.pipeline.report.tidy import SHORT
 
@@ -75,6 +76,8 @@ class Verdict:
     """The hash over all records."""
     commit: str | None = None
     """The commit of this history that has the same records."""
+    has_git: bool = True
+    """Whether git could be asked."""
     signature: str | None = None
 
 
@@ -121,6 +124,7 @@ def verify(
         provenance=_provenance(store),
         records=attested.hash,
         commit=attested.commit,
+        has_git=head(root) is not None,
         signature=attested.signature,
     )
 
@@ -192,7 +196,7 @@ def _check(store: RecordStore, jobs: dict[str, PlannedJob], gone: set[str]) -> I
         found, record = store.content_hash(name), store.makers.get(name)
         if name in gone:
             continue
-        if found is None:
+        if found is None and name in jobs:
             job = failed.get(name)
             status = f"its job ended with status {job.status}" if job else "it is asked for"
             yield Finding("missing", name, status)
@@ -215,6 +219,7 @@ def _check(store: RecordStore, jobs: dict[str, PlannedJob], gone: set[str]) -> I
     good = [record for record in store.records if record.status == 0]
     for name, why in objections(store.root, store.profile, good).items():
         yield Finding("invalid", store.place(name), why)
+    yield from _not_the_publishers(store)
     for name in _inputs_unexplained(store):
         yield Finding("unexplained", name, "no record says how it was made")
     for name in _inputs_gone(store, jobs, gone):
@@ -279,6 +284,20 @@ def _inputs_unexplained(store: RecordStore) -> list[str]:
         if name not in store.makers and name not in listed
     }
     return sorted({name for name, known in used if not given.has(name, known)})
+
+
+def _not_the_publishers(store: RecordStore) -> Iterator[Finding]:
+    """Fetched files of which the records have another hash than the catalogue of data sets."""
+    given = GivenFiles(store)
+    told = {
+        (name, known.sha256)
+        for record in store.makers.values()
+        for name, known in [*record.inputs.items(), *record.outputs.items()]
+        if name.startswith(RAW)
+    }
+    for name, known in sorted(told):
+        if why := given.contradicts(name, known):
+            yield Finding("changed", name, why)
 
 
 def _inputs_gone(store: RecordStore, jobs: dict[str, PlannedJob], gone: set[str]) -> list[str]:
