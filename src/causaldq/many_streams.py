@@ -15,6 +15,7 @@ import numpy.typing as npt
 from causaldq.calibration import RunLength
 from causaldq.covariance import FactorCovariance
 from causaldq.errors import DataError
+from causaldq.fitting import LIMITS
 from causaldq.limits import Limit, known_from
 from causaldq.memory_limits import bounding_limit
 from causaldq.methods.base import Method, Problem
@@ -207,8 +208,7 @@ class LargeMonitor(Monitor):
                 "memory": block_length(scaled),
                 "factors": plant.factors,
                 "model": "few common factors and a memory of each stream's own",
-                "limit": "log of the run length asked for, which needs no calibration if the model"
-                " is right",
+                "limit": LIMITS["bound"],
                 "why": [one.text for one in diagnose(values, labels)],
             },
         )

@@ -130,7 +130,7 @@ def test_there_is_a_rule_for_every_job_and_a_job_for_every_script() -> None:
     rules = "".join(path.read_text() for path in (ROOT / "workflow/rules").glob("*.smk"))
     assert sorted(set(re.findall(r'= job\("(\w+)"', rules))) == NAMES
     scripts = {path.stem for path in (ROOT / "scripts").glob("*.py")}
-    assert scripts - set(NAMES) == {"bench", "overview"}
+    assert scripts - set(NAMES) == {"bench"}
 
 
 @pytest.mark.parametrize("name", NAMES)

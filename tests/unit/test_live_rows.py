@@ -13,7 +13,7 @@ from causaldq.errors import DataError
 from causaldq.live.records import SCHEMA_FILE, Record, as_line, as_text
 from causaldq.live.rows import CLOCK, Clock, RowReader
 from causaldq.live.source import PipeSource
-from causaldq.live.station import Station
+from causaldq.live.watch_loop import WatchLoop
 from causaldq.tables.cells import moments
 from causaldq.tables.layout import LONGEST_LINE
 
@@ -36,7 +36,7 @@ class Kept:
 def watched(text: bytes, every: float | None = None) -> list[Record]:
     session, kept = Session(monitor(), WatchSettings(every=every)), Kept()
     reader = RowReader(NAMES, "rows.csv", "time", Clock(every))
-    Station(session, reader, PipeSource(io.BytesIO(text)), outputs=[kept]).run()
+    WatchLoop(session, reader, PipeSource(io.BytesIO(text)), outputs=[kept]).run()
     return kept.records
 
 

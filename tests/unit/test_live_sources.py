@@ -15,7 +15,7 @@ from causaldq.live.outputs import RecordFile
 from causaldq.live.records import Record, as_line
 from causaldq.live.rows import RowReader
 from causaldq.live.source import FileSource, FolderSource, PipeSource, Source, source_of
-from causaldq.live.station import Station
+from causaldq.live.watch_loop import WatchLoop
 from causaldq.tables.settings import TableSettings
 
 LINES = csv_text(rows(30, seed=1)).splitlines(keepends=True)
@@ -34,7 +34,7 @@ def watched(
     """What a run with a state adds to its output."""
     out = folder / "out.jsonl"
     before = len(out.read_bytes().splitlines()) if out.exists() else 0
-    Station(
+    WatchLoop(
         Session(monitor()),
         RowReader(NAMES, "rows", time, form=form or TableSettings()),
         source,

@@ -10,9 +10,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from causaldq.errors import ConfigError
-from causaldq.live.board import Board
 from causaldq.live.control import LONGEST, Control
 from causaldq.live.outputs import say
+from causaldq.live.page_state import PageState
 from causaldq.live.records import SCHEMA_FILE, as_line
 from causaldq.live.session import Session
 
@@ -51,7 +51,7 @@ HEADERS = {
 }
 
 
-def application(board: Board, control: Control, token: str, hosts: list[str]) -> Starlette:
+def application(page_state: PageState, control: Control, token: str, hosts: list[str]) -> Starlette:
     """Read-only, unless there is a token and the caller knows it."""
 
     def file(name: str, kind: str) -> Route:
@@ -61,7 +61,7 @@ def application(board: Board, control: Control, token: str, hosts: list[str]) ->
         return Route("/" if name == "index.html" else f"/{name}", send)
 
     async def snapshot(_: Request) -> Response:
-        shown = board.snapshot() | {"commands": bool(token)}
+        shown = page_state.snapshot() | {"commands": bool(token)}
         return JSONResponse(shown, headers=HEADERS)
 
     async def schema(_: Request) -> Response:
@@ -69,13 +69,13 @@ def application(board: Board, control: Control, token: str, hosts: list[str]) ->
 
     async def metrics(_: Request) -> Response:
         return PlainTextResponse(
-            board.metrics(), headers=HEADERS, media_type="text/plain; version=0.0.4"
+            page_state.metrics(), headers=HEADERS, media_type="text/plain; version=0.0.4"
         )
 
     async def events(request: Request) -> Response:
         last = request.headers.get("last-event-id") or request.query_params.get("after", "")
         return StreamingResponse(
-            _told(board, last), headers=HEADERS, media_type="text/event-stream"
+            _told(page_state, last), headers=HEADERS, media_type="text/event-stream"
         )
 
     async def command(request: Request) -> Response:
@@ -116,16 +116,16 @@ def application(board: Board, control: Control, token: str, hosts: list[str]) ->
     )
 
 
-async def _told(board: Board, last: str) -> AsyncIterator[str]:
+async def _told(page_state: PageState, last: str) -> AsyncIterator[str]:
     """Server-sent events after the last one told; all, and that, if another process told it."""
-    known = board.number_of(last)
+    known = page_state.number_of(last)
     number, quiet = known or 0, 0.0
     if known is None and last not in ("", "0"):
         yield "event: again\ndata: {}\n\n"
-    while not board.closed:
-        for place, record in board.since(number):
+    while not page_state.closed:
+        for place, record in page_state.since(number):
             number, quiet = place, 0.0
-            yield f"id: {board.id_of(place)}\ndata: {as_line(record)}\n\n"
+            yield f"id: {page_state.id_of(place)}\ndata: {as_line(record)}\n\n"
         await asyncio.sleep(PAUSE)
         quiet += PAUSE
         if quiet >= QUIET:
@@ -136,9 +136,9 @@ async def _told(board: Board, last: str) -> AsyncIterator[str]:
 @contextmanager
 def serving(
     session: Session, control: Control, *, host: str, port: int, token: str
-) -> Iterator[Board]:
+) -> Iterator[PageState]:
     """Serve the page in a thread of its own while rows are watched."""
-    board = Board(session)
+    page_state = PageState(session)
     try:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         listening = socket.socket(family)
@@ -149,7 +149,7 @@ def serving(
         raise ConfigError(f"--page {port} at {host}: {error}; give another port") from None
     hosts = ["localhost", "127.0.0.1", "[::1]", host, f"[{host}]"]
     # Told to listen to everybody, it cannot know by which name they call it.
-    app = application(board, control, token, ["*"] if host == "0.0.0.0" else hosts)
+    app = application(page_state, control, token, ["*"] if host == "0.0.0.0" else hosts)
     server = uvicorn.Server(
         uvicorn.Config(app, log_level="error", lifespan="off", timeout_graceful_shutdown=1)
     )
@@ -157,8 +157,8 @@ def serving(
     thread.start()
     say(f"page: http://{f'[{host}]' if ':' in host else host}:{listening.getsockname()[1]}/")
     try:
-        yield board
+        yield page_state
     finally:
-        board.closed = server.should_exit = True
+        page_state.closed = server.should_exit = True
         thread.join()
         listening.close()

@@ -15,7 +15,7 @@ from causaldq.live.rows import Clock, RowReader
 from causaldq.live.session import Session
 from causaldq.live.settings import WatchSettings, read_settings
 from causaldq.live.source import source_of
-from causaldq.live.station import Station
+from causaldq.live.watch_loop import WatchLoop
 from causaldq.monitor import Monitor
 from causaldq.tables.settings import TableSettings
 from causaldq.tables.settings import read_settings as read_form
@@ -83,7 +83,7 @@ def watch_plant(options: Options, standard_input: BinaryIO) -> bool:
             leave_half=options.state is not None,
             say=say,
         )
-        Station(
+        WatchLoop(
             session,
             reader,
             source,

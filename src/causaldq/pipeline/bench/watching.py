@@ -16,7 +16,7 @@ from causaldq.live.records import as_line
 from causaldq.live.rows import RowReader
 from causaldq.live.session import Session
 from causaldq.live.source import EndOfRowsError
-from causaldq.live.station import Station
+from causaldq.live.watch_loop import WatchLoop
 from causaldq.methods.base import Problem
 from causaldq.methods.build import build
 from causaldq.methods.registry import index_methods
@@ -84,7 +84,7 @@ def watched(config: Config, name: str, rows: int, marks: Sequence[int]) -> Repea
     with TemporaryDirectory() as folder:
         records = RecordFile("output", Path(folder) / "records.jsonl", as_line)
         reader = RowReader(names, time="row")
-        Station(Session(monitor), reader, source, files=[records]).run()
+        WatchLoop(Session(monitor), reader, source, files=[records]).run()
     return source
 
 

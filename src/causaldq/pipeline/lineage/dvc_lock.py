@@ -7,6 +7,7 @@ import yaml
 from pydantic import AfterValidator, BaseModel, ValidationError
 
 from causaldq.errors import DataError
+from causaldq.files import one_line
 
 REMEDY = "restore it from git, or delete it and run dvc repro"
 
@@ -46,12 +47,10 @@ def locked_stages(lock: Path) -> dict[str, Stage]:
         return _Lock.model_validate(content).stages
     except FileNotFoundError:
         return {}
-    except OSError as error:
-        reason = str(error.strerror)
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"]) or "top level"
         reason = f"{place}: {first['msg']}"
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        reason = " ".join(str(error).split())
+    except (OSError, yaml.YAMLError, ValueError, RecursionError) as error:
+        reason = one_line(error)
     raise DataError(f"{lock} is damaged ({reason[:200]}); {REMEDY}")

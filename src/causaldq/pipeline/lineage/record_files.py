@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from causaldq.errors import DataError
-from causaldq.files import canonical_json, write_bytes
+from causaldq.files import canonical_json, one_line, write_bytes
 
 LOOSE, TAKEN, PACKED = ".json", ".json.packing", ".jsonl.xz"
 LARGEST = 256 << 20
@@ -85,7 +85,7 @@ def _parsed(text: str) -> tuple[dict[str, Any] | None, str]:
             text, parse_constant=_refuse, parse_float=_finite, object_pairs_hook=_once_each
         )
     except (ValueError, RecursionError) as error:
-        return None, " ".join(str(error).split())[:200]
+        return None, one_line(error)
     return (said, "") if isinstance(said, dict) else (None, "it is no object")
 
 
@@ -114,7 +114,7 @@ def _packed(root: Path, path: Path) -> Iterator[Entry]:
     try:
         head, *lines = unfolded(path).splitlines() or [""]
     except (OSError, lzma.LZMAError, EOFError) as error:
-        yield Entry(place, rule, "", None, " ".join(str(error).split())[:200])
+        yield Entry(place, rule, "", None, one_line(error))
         return
     first, why = _parsed(head)
     if first is None or not isinstance(first.get("usual"), dict):

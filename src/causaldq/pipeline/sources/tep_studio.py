@@ -15,6 +15,7 @@ import pandas as pd
 from pydantic import Field
 
 from causaldq.errors import DataError
+from causaldq.files import one_line
 from causaldq.pipeline.sources.base import FetchedSource, Recorded
 from causaldq.pipeline.sources.catalogue import FileSet
 from causaldq.pipeline.sources.fetch import Delivered, Fetched, Way
@@ -125,8 +126,7 @@ def _simulator() -> Simulate:
     try:
         from tep_studio import ClosedLoopSimulation
     except ImportError as error:
-        reason = " ".join(str(error).split())
-        raise DataError(f"{REMEDY} ({reason})") from None
+        raise DataError(f"{REMEDY} ({one_line(error)})") from None
 
     def simulate(seed: int, rows: int, fault: int, begins: int) -> Floats:
         none, disturbed = np.zeros(DISTURBANCES), np.zeros(DISTURBANCES)

@@ -14,7 +14,7 @@ ROWS = 300
 EVENTS = 200
 
 
-class Board:
+class PageState:
     """Takes records from the watch's thread, and hands them to the server's."""
 
     def __init__(self, session: Session) -> None:

@@ -22,7 +22,7 @@ VERSION = 2
 REMEDY = "begin with another --state"
 
 
-class Station:
+class WatchLoop:
     """Runs a session on a source.
 
     The state is saved before the first record, after every command, after every `save_every` rows
@@ -180,11 +180,11 @@ class Station:
 
 
 @contextmanager
-def _signals(station: Station) -> Iterator[None]:
+def _signals(loop: WatchLoop) -> Iterator[None]:
     """SIGTERM and SIGINT end the run after the row at hand, with its state saved."""
 
     def stop(_number: int, _frame: FrameType | None) -> None:
-        station.stopping = True
+        loop.stopping = True
 
     kinds = (signal.SIGTERM, signal.SIGINT)
     try:
