@@ -464,7 +464,9 @@ def test_a_path_that_cannot_be_used_is_one_line(
     assert re.search(words, str(done.exception) + done.output)
 
 
-@pytest.mark.parametrize("begins", [gzip.compress(b"a,b\n1,2\n"), b"PAR1....", b"PK\x03\x04...."])
+@pytest.mark.parametrize(
+    "begins", [gzip.compress(b"a,b\n1,2\n", mtime=0), b"PAR1....", b"PK\x03\x04...."]
+)
 def test_a_file_that_is_no_text_is_refused_with_the_remedy(tmp_path: Path, begins: bytes) -> None:
     path = tmp_path / "plant.csv.gz"
     path.write_bytes(begins)
