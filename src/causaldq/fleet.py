@@ -35,6 +35,19 @@ BATCH = 125
 class FleetReading:
     """What one row of k plants said.
 
+    Parameters
+    ----------
+    alarm : array of bool, shape (k,)
+        Whether the statistic exceeds its limit.
+    fault : array of bool, shape (k,)
+        The method failed, and the monitor began anew.
+    statistic : array, shape (k,)
+        As of `Reading`.
+    missing : array of bool, shape (k, m)
+        Sensors that gave no value that can be used.
+    aside : array of bool, shape (k, m)
+        Values further off than normal operation gives, which wait to be repeated.
+
     Examples
     --------
     >>> one = FleetReading(*[np.zeros(2, bool)] * 2, np.zeros(2), *[np.zeros((2, 1), bool)] * 2)
@@ -43,15 +56,10 @@ class FleetReading:
     """
 
     alarm: Bools
-    """(k,)"""
     fault: Bools
-    """(k,), the method failed, and the monitor began anew."""
     statistic: Floats
-    """(k,)"""
     missing: Bools
-    """(k, m), sensors that gave no value that can be used."""
     aside: Bools
-    """(k, m), values further off than normal operation gives, which wait to be repeated."""
 
 
 class Fleet:
@@ -119,12 +127,24 @@ class Fleet:
         return self._batches[batch], number - int(self._ends[batch - 1] if batch else 0)
 
     def contributions(self, number: int) -> dict[str, float]:
-        """The streams of one plant that speak most for a shift, and how strongly."""
+        """The streams of one plant that speak most for a shift, and how strongly.
+
+        Parameters
+        ----------
+        number : int
+            Of the plant, counted from 0.
+        """
         batch, place = self._place(number)
         return batch.monitor(place)._suspects()
 
     def reset(self, number: int) -> None:
-        """Forget what was read in one plant, as after a repair."""
+        """Forget what was read in one plant, as after a repair.
+
+        Parameters
+        ----------
+        number : int
+            Of the plant, counted from 0.
+        """
         batch, place = self._place(number)
         batch.monitor(place).reset()
         batch.put(place)
