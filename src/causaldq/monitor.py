@@ -208,8 +208,8 @@ class Monitor(Online):
             labels, values = table(recording, None if named else self.names)
             if labels != self.names:
                 raise DataError(
-                    f"recording {number} has the streams {', '.join(labels)}; give those of the fit"
-                    f" in its order, {', '.join(self.names)}"
+                    f"recording {number} does not have the streams of the fit in its order; it has"
+                    f" {', '.join(labels)}, give {', '.join(self.names)}"
                 )
             scaled.append((values - self.mean) / self.sd)
         if not scaled:

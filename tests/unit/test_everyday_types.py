@@ -350,7 +350,7 @@ def test_streams_that_follow_from_others_are_named(method: str, more: Any) -> No
 
 
 def test_a_recording_with_other_streams_is_told_which_it_needs() -> None:
-    with pytest.raises(DataError, match=r"has the streams steam, .* in its order, flow, heat"):
+    with pytest.raises(DataError, match=r"in its order; it has steam, .* give flow, heat"):
         monitor().check(NORMAL[list(NAMES[::-1])])
 
 
