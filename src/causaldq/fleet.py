@@ -2,21 +2,24 @@
 
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from copy import deepcopy
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from itertools import groupby
 from os import PathLike
-from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
+from causaldq.arguments import whole
 from causaldq.covariance import Structured, blocks
 from causaldq.errors import CausalDQError, ConfigError, DataError
 from causaldq.methods.base import State
 from causaldq.methods.resolve import MethodLike
 from causaldq.monitor import Monitor
-from causaldq.online import LARGEST, SHOWN
+from causaldq.normal import NOT_MEASURED
+from causaldq.online import LARGEST
 from causaldq.sealed import Arrays, read_sealed, write_sealed
 from causaldq.sensors import SPIKE, SensorState, allowed, set_aside
 from causaldq.state_arrays import flat
@@ -32,6 +35,19 @@ BATCH = 125
 class FleetReading:
     """What one row of k plants said.
 
+    Parameters
+    ----------
+    alarm : array of bool, shape (k,)
+        Whether the statistic exceeds its limit.
+    fault : array of bool, shape (k,)
+        The method failed, and the monitor began anew.
+    statistic : array, shape (k,)
+        As of `Reading`.
+    missing : array of bool, shape (k, m)
+        Sensors that gave no value that can be used.
+    aside : array of bool, shape (k, m)
+        Values further off than normal operation gives, which wait to be repeated.
+
     Examples
     --------
     >>> one = FleetReading(*[np.zeros(2, bool)] * 2, np.zeros(2), *[np.zeros((2, 1), bool)] * 2)
@@ -40,15 +56,10 @@ class FleetReading:
     """
 
     alarm: Bools
-    """(k,)"""
     fault: Bools
-    """(k,), the method failed, and the monitor began anew."""
     statistic: Floats
-    """(k,)"""
     missing: Bools
-    """(k, m), sensors that gave no value that can be used."""
     aside: Bools
-    """(k, m), values further off than normal operation gives, which wait to be repeated."""
 
 
 class Fleet:
@@ -63,7 +74,8 @@ class Fleet:
     Parameters
     ----------
     monitors : sequence of Monitor
-        Of one class, and with sensors without rules of their own.
+        Of one class, and with sensors without rules of their own. The fleet takes them over: from
+        then on it is the fleet that is updated and reset, not they.
     workers : int
         Threads that share the plants, up to 125 at a time.
 
@@ -83,13 +95,21 @@ class Fleet:
     """
 
     def __init__(self, monitors: Sequence[Monitor], *, workers: int = 1) -> None:
+        if not isinstance(monitors, Sequence):
+            raise ConfigError(f"monitors are a {type(monitors).__name__}; give a list of Monitor")
         _check(monitors)
-        if workers < 1:
-            raise ConfigError(f"{workers} workers; give at least 1")
+        self._workers = workers = whole("workers", workers, 1)
         self._batches = _batches(monitors)
         self._ends = np.cumsum([len(batch.monitors) for batch in self._batches])
         self.p, self.m = monitors[0].method.problem.p, monitors[0].method.problem.m
         self._pool = ThreadPoolExecutor(workers) if workers > 1 else None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return partial(type(self), workers=self._workers), (list(self),)
+
+    def __copy__(self) -> Self:
+        """A fleet of its own: it does not draw from the random numbers of this one."""
+        return deepcopy(self)
 
     def __len__(self) -> int:
         return int(self._ends[-1])
@@ -107,11 +127,27 @@ class Fleet:
         return self._batches[batch], number - int(self._ends[batch - 1] if batch else 0)
 
     def contributions(self, number: int) -> dict[str, float]:
-        """The streams of one plant that speak most for a shift, and how strongly."""
+        """The streams of one plant that speak most for a shift, and how strongly.
+
+        Parameters
+        ----------
+        number : int
+            Of the plant, counted from 0.
+        """
         batch, place = self._place(number)
-        strength, names = batch.strength(place), batch.monitors[place].names
-        order = np.argsort(-strength, kind="stable")[:SHOWN]
-        return {names[i]: float(strength[i]) for i in order}
+        return batch.monitor(place)._suspects()
+
+    def reset(self, number: int) -> None:
+        """Forget what was read in one plant, as after a repair.
+
+        Parameters
+        ----------
+        number : int
+            Of the plant, counted from 0.
+        """
+        batch, place = self._place(number)
+        batch.monitor(place).reset()
+        batch.put(place)
 
     def __iter__(self) -> Iterator[Monitor]:
         return (self[number] for number in range(len(self)))
@@ -128,13 +164,14 @@ class Fleet:
         ----------
         values : array, shape (k, m) or (k, p)
             In the plants' units: of the sensors of `next` in its order, or of all streams, of which
-            only those asked for are looked at. NaN where a sensor gave nothing.
+            only those asked for are looked at. NaN where a sensor gave nothing. A list of mappings
+            or Series, or a DataFrame with a row for each plant, is read by its names.
 
         Returns
         -------
         FleetReading
         """
-        given = np.asarray(values, np.float64)
+        given = self._given(values)
         if given.shape not in ((len(self), self.m), (len(self), self.p)):
             raise DataError(
                 f"values have shape {given.shape}; give ({len(self)}, {self.m}) or"
@@ -149,6 +186,27 @@ class Fleet:
             *(np.concatenate([getattr(one, f.name) for one in found]) for f in fields(FleetReading))
         )
 
+    def _given(self, values: Any) -> Floats:
+        """Values (k, m) or (k, p); rows with names are read by them, whatever their order."""
+        if hasattr(values, "columns"):
+            values = [row for _, row in values.iterrows()]
+        try:
+            if isinstance(values, list | tuple) and any(hasattr(row, "keys") for row in values):
+                if len(values) != len(self):
+                    raise DataError(f"{len(values)} rows for {len(self)} plants; give one of each")
+                plants = [one for batch in self._batches for one in batch.monitors]
+                for one, streams in zip(plants, self.next, strict=True):
+                    one._streams = streams
+                return np.array([one._given(row) for one, row in zip(plants, values, strict=True)])
+            if isinstance(values, np.ma.MaskedArray):
+                values = np.ma.filled(values.astype(np.float64), np.nan)
+            found = np.asarray(values)
+            if found.dtype.kind in NOT_MEASURED:
+                raise TypeError(f"they are {found.dtype}")
+            return np.asarray(found, np.float64)
+        except (TypeError, ValueError) as error:
+            raise DataError(f"the values are no numbers ({error})") from None
+
     def save(self, path: str | PathLike[str]) -> None:
         """Write all monitors with all that they have seen, so that `load` resumes where they are.
 
@@ -158,7 +216,7 @@ class Fleet:
             The file appears whole or not at all.
         """
         facts, arrays = zip(*(monitor._whole() for monitor in self), strict=True)
-        write_sealed(Path(path), "fleet", VERSION, {"plants": list(facts)}, _packed(arrays))
+        write_sealed(path, "fleet", VERSION, {"plants": list(facts)}, _packed(arrays))
 
     @classmethod
     def load(
@@ -187,7 +245,7 @@ class Fleet:
         CausalDQError
             If the file is damaged or of another version.
         """
-        facts, arrays = read_sealed(Path(path), "fleet", VERSION, "save it again")
+        facts, arrays = read_sealed(path, "fleet", VERSION, "save it again")
         try:
             plants = facts["plants"]
             apart = _unpacked(arrays, len(plants))
@@ -227,8 +285,8 @@ class _OneByOne:
     def monitor(self, number: int) -> Monitor:
         return self.monitors[number]
 
-    def strength(self, number: int) -> Floats:
-        return self.monitors[number]._strength
+    def put(self, number: int) -> None:
+        """The monitor is all there is."""
 
     def update(self, given: Floats) -> FleetReading:
         asked = [one.next for one in self.monitors]
@@ -272,6 +330,13 @@ class _Batch:
         one._statistic = float(self.statistic[number])
         one._strength = self.strength(number)
         return one
+
+    def put(self, number: int) -> None:
+        """Take over what was done to the monitor of one plant."""
+        one = self.monitors[number]
+        self.state = self.state.put(np.array([number]), one._state)
+        _put_row(self.seen, number, one._seen)
+        self.streams[number], self.statistic[number] = one._streams, one._statistic
 
     def strength(self, number: int) -> Floats:
         """(p,), how strongly each stream of a plant speaks for a shift; zero before it is read."""
@@ -338,10 +403,18 @@ class _Batch:
 
 def _check(monitors: Sequence[Monitor]) -> None:
     """Refuse monitors that one interface cannot hold."""
-    if not monitors:
+    if not len(monitors):
         raise ConfigError("a fleet without monitors; give at least one")
-    first = monitors[0]
+    first, known = monitors[0], set[int]()
     for number, one in enumerate(monitors):
+        if not isinstance(one, Monitor):
+            raise ConfigError(f"plant {number} is a {type(one).__name__}; give a list of Monitor")
+        if id(one) in known:
+            raise ConfigError(
+                f"plant {number} is a monitor that the fleet has already; give each plant its own,"
+                " such as copy.deepcopy(monitor)"
+            )
+        known.add(id(one))
         if not one._layout.is_plain:
             raise ConfigError(f"plant {number} has rules for its sensors, which a fleet has not")
         if type(one) is not type(first) or _size(one) != _size(first):

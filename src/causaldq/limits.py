@@ -34,6 +34,15 @@ MARGIN = 2.0
 class Limit:
     """An alarm limit, and what it is worth.
 
+    Parameters
+    ----------
+    value : float
+        Alarm when the statistic exceeds it.
+    asked : float
+        Steps to a false alarm that were asked for, ARL0.
+    reached : RunLength
+        Steps to a false alarm on values that the limit was not set on, with a 95% interval.
+
     Examples
     --------
     >>> from causaldq import Monitor, example_plant
@@ -43,11 +52,8 @@ class Limit:
     """
 
     value: float
-    """Alarm when the statistic exceeds it."""
     asked: float
-    """Steps to a false alarm that were asked for, ARL0."""
     reached: RunLength
-    """Steps to a false alarm on values that the limit was not set on, with a 95% interval."""
 
 
 def calibrate(

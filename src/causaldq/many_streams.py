@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Self, cast
 import numpy as np
 import numpy.typing as npt
 
+from causaldq.arguments import whole
 from causaldq.calibration import RunLength
 from causaldq.covariance import FactorCovariance
 from causaldq.errors import DataError
@@ -188,6 +189,8 @@ class LargeMonitor(Monitor):
         )
         if len(values) < LEAST_ROWS:
             raise DataError(f"{len(values)} rows of normal operation; give at least {LEAST_ROWS}")
+        if factors is not None:
+            factors = whole("factors", factors, 0, len(labels))
         scale = fit_scale(values, labels)
         scaled = scale.apply(values)
         plant = fit_factor_dynamics(scaled, factors)

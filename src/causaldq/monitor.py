@@ -3,7 +3,6 @@
 import warnings
 from collections.abc import Mapping, Sequence
 from os import PathLike
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -11,18 +10,26 @@ import numpy.typing as npt
 from pydantic import ValidationError
 
 from causaldq.calibration import RunLength
+from causaldq.callables import callable_method
 from causaldq.covariance import CovarianceLike, Structured
 from causaldq.errors import CausalDQError, ConfigError, DataError, FallsShort
 from causaldq.fitting import CovarianceChoice, LimitChoice, fitted
 from causaldq.limits import Limit
 from causaldq.memory_limits import reached_on_recordings
-from causaldq.methods.base import Problem
-from causaldq.methods.registry import saved_method
+from causaldq.methods.base import Method, Problem
+from causaldq.methods.registry import AGENTS, NAMES, saved_method
 from causaldq.methods.resolve import MethodLike, name_of, resolved
 from causaldq.models.graph_covariance import STRUCTURES
 from causaldq.models.in_control import ModelChoice
 from causaldq.models.rows import fit_scale
-from causaldq.normal import choices, edges_of, graphs_for, table, wants_graph
+from causaldq.normal import (
+    choices,
+    edges_of,
+    graphs_for,
+    refuse_dependent,
+    table,
+    wants_graph,
+)
 from causaldq.online import SHOWN, Online
 from causaldq.promise import in_words, not_kept
 from causaldq.sealed import Arrays, content, read_sealed, write_sealed
@@ -134,10 +141,13 @@ class Monitor(Online):
         CausalDQError
             If the rows cannot be used; the message names the stream, the row and the remedy.
         """
+        method = callable_method(method)
         labels, values = table(rows, names)
         p = len(labels)
         sensors, arl0, paths, seed = choices(sensors, arl0, paths, seed, p, method, limit)
         scale = fit_scale(values, labels)
+        if covariance in ("auto", "dense"):
+            refuse_dependent(scale.apply(values), labels)
         edges = edges_of(graph, labels)
         if covariance == "block" and not wants_graph(method):
             graphs = None
@@ -149,7 +159,7 @@ class Monitor(Online):
         )  # fmt: skip
         monitor = cls(
             found.method,
-            name=name_of(method),
+            name=_called(method),
             names=labels,
             mean=found.scale.mean,
             sd=found.scale.sd,
@@ -197,7 +207,10 @@ class Monitor(Online):
             named = hasattr(recording, "columns")
             labels, values = table(recording, None if named else self.names)
             if labels != self.names:
-                raise DataError(f"recording {number} does not have the streams of the fit")
+                raise DataError(
+                    f"recording {number} does not have the streams of the fit in its order; it has"
+                    f" {', '.join(labels)}, give {', '.join(self.names)}"
+                )
             scaled.append((values - self.mean) / self.sd)
         if not scaled:
             raise ConfigError("no recording to check on; give rows of normal operation")
@@ -276,7 +289,7 @@ class Monitor(Online):
         path : path
             The file appears whole or not at all.
         """
-        write_sealed(Path(path), "monitor", VERSION, *self._whole())
+        write_sealed(path, "monitor", VERSION, *self._whole())
 
     def _whole(self) -> tuple[dict[str, Any], Arrays]:
         """What it is and what it has seen."""
@@ -338,7 +351,7 @@ class Monitor(Online):
             If the file is damaged, of another version, or could never alarm.
         """
         needed = ("mean", "sd", "streams")
-        facts, arrays = read_sealed(Path(path), "monitor", VERSION, "fit it again", *needed)
+        facts, arrays = read_sealed(path, "monitor", VERSION, "fit it again", *needed)
         try:
             monitor = cls._rebuilt(facts, arrays, method)
         except CausalDQError as error:
@@ -365,7 +378,7 @@ class Monitor(Online):
                 problem, facts["options"], part(arrays, "learned")
             )
         else:
-            made = resolved(method, problem)
+            made = _made_for(problem, method, facts["method"])
         monitor = cls(
             made,
             name=facts["method"],
@@ -379,6 +392,24 @@ class Monitor(Online):
         )
         monitor.restore(facts["seen"], arrays)
         return monitor
+
+
+def _called(method: MethodLike) -> str:
+    """The name of a monitor's method; one of the user's own is never that of one of ours."""
+    name = name_of(method)
+    return f"own {name}" if not isinstance(method, str) and name in (*NAMES, *AGENTS) else name
+
+
+def _made_for(problem: Problem, method: MethodLike, saved: str) -> Method[Any]:
+    """What the user gives for the method of a file, whose limit holds for no other."""
+    made = resolved(callable_method(method), problem)
+    ours = saved in (*NAMES, *AGENTS)
+    if not (isinstance(made, saved_method(saved)) if ours else not isinstance(method, str)):
+        raise ConfigError(
+            f"its method is {saved!r}, and its limit holds for no other, such as"
+            f" {name_of(method)!r}; load it without `method`, or give what made it"
+        )
+    return made
 
 
 def _kept(covariance: CovarianceLike) -> Arrays:

@@ -8,12 +8,13 @@ import numpy.typing as npt
 
 from causaldq.arguments import number, seed_of, sensors_of, whole
 from causaldq.covariance import DENSE_MOST
+from causaldq.discovery.algorithms import SINGULAR
 from causaldq.discovery.graph import is_acyclic
 from causaldq.discovery.settings import DiscoverySettings, UncertaintySettings
 from causaldq.errors import ConfigError, DataError
 from causaldq.methods.registry import named_method
 from causaldq.methods.resolve import MethodLike, name_of
-from causaldq.models.rows import Scale
+from causaldq.models.rows import ROWS_A_STREAM, Scale
 from causaldq.models.streams import Records, StreamModel
 from causaldq.seeds import generator
 from causaldq.types import Bools, Floats, Ints
@@ -149,6 +150,25 @@ def _of_frame(rows: Any, labels: tuple[str, ...]) -> Floats:
                 f"column {label!r} is not numeric ({kind}); drop it, or make its values numbers"
             ) from None
     return values
+
+
+def refuse_dependent(scaled: Floats, names: tuple[str, ...]) -> None:
+    """Name streams of standardised rows (n, p) that follow from each other exactly.
+
+    Of fewer rows, or more streams, the covariance is one that no such thing makes singular.
+    """
+    n, p = scaled.shape
+    if n < ROWS_A_STREAM * p or p > DENSE_MOST:
+        return
+    matrix = np.atleast_2d(np.corrcoef(scaled, rowvar=False))
+    try:
+        np.linalg.cholesky(matrix - SINGULAR * np.eye(p))
+    except np.linalg.LinAlgError:
+        share = np.abs(np.linalg.eigh(matrix)[1][:, 0])
+        bound = [name for name, s in zip(names, share, strict=True) if s > 0.1 * share.max()]
+        raise DataError(
+            f"linearly dependent in the rows: {', '.join(bound)}; drop one of them"
+        ) from None
 
 
 def edges_of(given: Any, names: tuple[str, ...]) -> Ints | None:

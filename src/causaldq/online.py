@@ -1,8 +1,9 @@
 """A method at work: a row of values comes in, the statistic and the next sensors come out."""
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence, Set
+from copy import deepcopy
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +21,7 @@ from causaldq.rootcause import majority, ranked_causes
 from causaldq.sealed import Arrays
 from causaldq.seeds import generator
 from causaldq.sensors import Layout, SensorRules, SensorState, allowed, set_aside
+from causaldq.setting import Settings
 from causaldq.state_arrays import filled, flat, part
 from causaldq.types import Bools, Floats, Ints
 
@@ -28,6 +30,9 @@ if TYPE_CHECKING:
 
 SHOWN = 5
 """Streams and causes named in a reading."""
+UNORDERED = (str, bytes, Set)
+"""What Python makes a list of, but not one of values in the order of the sensors."""
+NO_NUMBERS = (bool, np.bool_, complex, np.timedelta64)
 LARGEST = 1e6
 """A value so many standard deviations from its mean is no reading: the sensor is at fault."""
 
@@ -71,7 +76,7 @@ class Online:
         limit : Limit
             Alarm limit.
         options : mapping, optional
-            Settings that the method was made with.
+            Settings that the method was made with; by default those that it has.
         seed : int
             Of the random choices of sensors.
         facts : mapping, optional
@@ -81,7 +86,10 @@ class Online:
         """
         self.method, self.name, self.names = method, name, tuple(names)
         self.mean, self.sd = np.asarray(mean, np.float64), np.asarray(sd, np.float64)
-        self.limit, self.options, self.seed = limit, dict(options or {}), seed
+        made = getattr(method, "settings", None)
+        if options is None:
+            options = made.model_dump(exclude_defaults=True) if isinstance(made, Settings) else {}
+        self.limit, self.options, self.seed = limit, dict(options), seed
         self.facts = dict(facts or {})
         _check(self)
         problem = method.problem
@@ -138,17 +146,13 @@ class Online:
         else:
             self._choose()
         alarm = self._statistic > self.limit.value
-        strength = self._strength
         return Reading(
             step=self.step,
             time=time,
             alarm=alarm,
             statistic=self._statistic,
             limit=self.limit.value,
-            contributions={
-                self.names[i]: float(strength[i])
-                for i in np.argsort(-strength, kind="stable")[:SHOWN]
-            },
+            contributions=self._suspects(),
             causes=self._causes(read) if alarm else [],
             read=[self.names[i] for i in read],
             missing=[self.names[i] for i in missing],
@@ -170,12 +174,28 @@ class Online:
             if len(dead):
                 self._state = self.method.without(self._state, dead)
             self._statistic = float(self.method.statistic(self._state)[0])
-            self._strength = self.method.contributions(self._state)[0]
+            self._strength = self._told()
         except (np.linalg.LinAlgError, ArithmeticError) as error:
             return f"the method failed: {error}"
         if math.isfinite(self._statistic) or (self._statistic == -math.inf and not len(read)):
             return ""
         return f"the statistic is {self._statistic}"
+
+    def _told(self) -> Floats:
+        """How strongly each stream speaks for a shift, (p,); NaN if the method does not say."""
+        try:
+            return np.asarray(self.method.contributions(self._state)[0], np.float64)
+        except NotImplementedError:
+            return np.full(self.method.problem.p, np.nan)
+
+    def _suspects(self) -> dict[str, float]:
+        """The streams that speak most for a change, and how strongly, largest first."""
+        strength = self._strength
+        return {
+            self.names[i]: float(strength[i])
+            for i in np.argsort(-strength, kind="stable")[:SHOWN]
+            if not np.isnan(strength[i])
+        }
 
     def _choose(self, wanted: Ints | None = None) -> None:
         """What the method wants, as far as the plant allows; at first no sensor has to move."""
@@ -198,21 +218,28 @@ class Online:
             if len(values) != 1:
                 raise DataError(f"{len(values)} rows at once; give one after the other")
             values = values.iloc[0]
-        if hasattr(values, "to_dict"):
-            values = values.to_dict()
-        if isinstance(values, Mapping):
-            values = {str(name): value for name, value in values.items()}
-            unknown = [name for name in values if name not in self._known]
-            if unknown:
-                raise DataError(
-                    f"there is no stream {unknown[0]!r}; the monitor knows {', '.join(self.names)}"
-                )
-            return np.array([_number(values.get(name)) for name in self.next])
-        listed, asked = list(values), self.next
+        if isinstance(values, Mapping) or hasattr(values, "to_dict"):
+            named: dict[str, Any] = {}
+            for key, value in values.items():
+                name = str(key)
+                if name not in self._known:
+                    raise DataError(
+                        f"there is no stream {name!r}; the monitor knows {', '.join(self.names)}"
+                    )
+                if name in named:
+                    raise DataError(f"there are two values of {name!r}; give one")
+                named[name] = value
+            return np.array([_number(named.get(name)) for name in self.next])
+        asked = self.next
+        try:
+            listed = [] if isinstance(values, UNORDERED) else list(values)
+        except TypeError:
+            listed = []
         if len(listed) != len(asked):
+            given = f"{len(listed)} values" if listed else f"{type(values).__name__} without values"
             raise DataError(
-                f"{len(listed)} values for {len(asked)} sensors; give one for each of"
-                f" {', '.join(asked)}, or values by name"
+                f"{given} for {len(asked)} sensors; give one for each of {', '.join(asked)}, or"
+                " values by name"
             )
         return np.array([_number(value) for value in listed])
 
@@ -237,6 +264,10 @@ class Online:
         graphs = self.method.problem.graphs
         p = len(self.names)
         return np.zeros((p, p), dtype=bool) if graphs is None else majority(graphs)
+
+    def __copy__(self) -> Self:
+        """A monitor of its own: it does not draw from the random numbers of this one."""
+        return deepcopy(self)
 
     def reset(self) -> None:
         """Forget what was read since the monitor began, as after a repair."""
@@ -321,7 +352,9 @@ def _check(monitor: Online) -> None:
 
 def _number(value: Any) -> float:
     """NaN for what is no number; Python takes True and 1_000 for one, a plant does not."""
-    if isinstance(value, bool) or (isinstance(value, str) and "_" in value):
+    if isinstance(value, list | tuple | Mapping) or getattr(value, "ndim", None):
+        raise DataError(f"a value is a {type(value).__name__}; give one number for each sensor")
+    if isinstance(value, NO_NUMBERS) or (isinstance(value, str) and "_" in value):
         return math.nan
     try:
         return float(value)

@@ -22,7 +22,7 @@ def in_words(about: str, limit: Limit, facts: Mapping[str, Any]) -> list[str]:
     left_out = _run_length(limit.reached, "rows left out of the fit")
     lines = [
         about + (f", fitted on {facts['rows']} rows" if "rows" in facts else ""),
-        f"steps to a false alarm: {limit.asked:.0f} asked, {left_out}",
+        f"steps to a false alarm: {limit.asked:.10g} asked, {left_out}",
     ]
     if held_out := facts.get("held_out"):
         several = held_out["recordings"] > 1

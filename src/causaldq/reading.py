@@ -8,6 +8,16 @@ from typing import Any
 class NamedCause:
     """A suspected root cause, in the plant's words.
 
+    Parameters
+    ----------
+    stream : str
+    probability : float
+        Given that there was a change.
+    shift : float
+        Its own shift, in standard deviations.
+    paths : list of list of str
+        How it reaches the streams that were read, if it does.
+
     Examples
     --------
     >>> NamedCause("pump", 0.9, 1.5, [["pump", "flow"]]).stream
@@ -16,16 +26,42 @@ class NamedCause:
 
     stream: str
     probability: float
-    """Given that there was a change."""
     shift: float
-    """Its own shift, in standard deviations."""
     paths: list[list[str]]
-    """How it reaches the streams that were read, if it does."""
 
 
 @dataclass(frozen=True)
 class Reading:
     """What one row of values says.
+
+    Parameters
+    ----------
+    step : int
+        Rows so far, this one included.
+    time : any
+        As given with the values.
+    alarm : bool
+        Whether the statistic exceeds its limit.
+    statistic : float
+        Minus infinity where nothing has been read since the monitor began or forgot.
+    limit : float
+        Of the statistic.
+    contributions : dict of str to float
+        The streams that speak for a change most, largest first.
+    causes : list of NamedCause
+        At an alarm, if the method weighs root causes: the most likely ones first.
+    read : list of str
+        Sensors whose values were taken in.
+    missing : list of str
+        Sensors that were asked for and gave no usable value.
+    aside : list of str
+        Sensors whose value was so far off that it is believed only if repeated.
+    values : dict of str to float
+        What the sensors gave, read or put aside, in the plant's units.
+    next : list of str
+        Sensors to read at the next step.
+    fault : str
+        Why the monitor had to begin afresh, if its statistic was no number.
 
     Examples
     --------
@@ -38,26 +74,15 @@ class Reading:
     """
 
     step: int
-    """Rows so far, this one included."""
     time: Any
-    """As given with the values."""
     alarm: bool
     statistic: float
-    """Minus infinity where nothing has been read since the monitor began or forgot."""
     limit: float
     contributions: dict[str, float]
-    """The streams that speak for a change most, largest first."""
     causes: list[NamedCause]
-    """At an alarm, if the method weighs root causes: the most likely ones first."""
     read: list[str]
-    """Sensors whose values were taken in."""
     missing: list[str]
-    """Sensors that were asked for and gave no usable value."""
     aside: list[str]
-    """Sensors whose value was so far off that it is believed only if repeated."""
     values: dict[str, float]
-    """What the sensors gave, read or put aside, in the plant's units."""
     next: list[str]
-    """Sensors to read at the next step."""
     fault: str = ""
-    """Why the monitor had to begin afresh, if its statistic was no number."""

@@ -7,10 +7,10 @@ decided here, around that choice, and so holds for every method.
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Annotated, Self
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
 import numpy as np
-from pydantic import Field
+from pydantic import Field, ValidationError
 
 from causaldq.covariance import CovarianceLike, blocks
 from causaldq.errors import ConfigError
@@ -34,7 +34,24 @@ PERSISTS = 3
 the side: the last of them is believed."""
 
 
-class SensorRules(Settings):
+class PlainSettings(Settings):
+    """Settings that a user makes: what is wrong with them is told as of every public function."""
+
+    if not TYPE_CHECKING:  # checkers are to see the fields
+
+        def __init__(self, **given: Any) -> None:
+            try:
+                super().__init__(**given)
+            except ValidationError as error:
+                first = error.errors()[0]
+                place = ".".join(str(part) for part in first["loc"])
+                raise ConfigError(f"{type(self).__name__}: {place}: {first['msg']}") from None
+
+        # Files are validated as before: pydantic would call an __init__ that it takes for another.
+        __init__.__pydantic_base_init__ = True
+
+
+class SensorRules(PlainSettings):
     """What the plant allows.
 
     Examples

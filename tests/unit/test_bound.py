@@ -123,5 +123,5 @@ def test_ten_paths_are_the_least() -> None:
         return evaluate(["bayes_posterior"], simulate(4, degree=0), 2, [Shift()], **given)  # type: ignore[arg-type]
 
     table(10)
-    with pytest.raises(ConfigError, match="9 paths; give at least 10"):
+    with pytest.raises(ConfigError, match="paths is 9; give a whole number of 10 or more"):
         table(9)

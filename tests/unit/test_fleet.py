@@ -1,9 +1,12 @@
 """A fleet gives the numbers of its monitors one by one."""
 
+import copy
+import pickle
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from causaldq import Fleet, Limit, Monitor, Problem, SensorRules
@@ -203,3 +206,84 @@ def test_monitors_that_cannot_go_together_are_refused(tmp_path: Path) -> None:
     (tmp_path / "no.fleet").write_bytes(b"nothing")
     with pytest.raises(CausalDQError, match=r"no\.fleet"):
         Fleet.load(tmp_path / "no.fleet")
+
+
+@pytest.mark.parametrize("method", ["bayes_posterior", "random"])
+def test_rows_with_names_are_read_by_them(method: str) -> None:
+    """As arrays they would be values of whatever stream stands at their place."""
+    fleets = [Fleet([plant(seed, name=method) for seed in range(2)]) for _ in range(4)]
+    names = [list(one.names) for one in fleets[0]]
+    rng = np.random.default_rng(0)
+    for _ in range(30):
+        values = rng.normal(size=(2, fleets[0].p))
+        named = [pd.Series(row, index=n)[n[::-1]] for row, n in zip(values, names, strict=True)]
+        expected = fleets[0].update(values)
+        for fleet, given in zip(
+            fleets[1:], (named, [row.to_dict() for row in named], pd.DataFrame(named)), strict=True
+        ):
+            found = fleet.update(given)  # type: ignore[arg-type]
+            np.testing.assert_array_equal(found.statistic, expected.statistic)
+            np.testing.assert_array_equal(fleet.next, fleets[0].next)
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ("abc", "no numbers"),
+        ([["a"] * 9] * 2, "no numbers"),
+        ([[1.0], [2.0, 3.0]], "no numbers"),
+        (np.ones((2, 9), dtype=bool), "they are bool"),
+        (np.ones((2, 9)) * 1j, "they are complex128"),
+        ([{"nothing": 1.0}] * 2, "no stream 'nothing'"),
+        ([{}], "1 rows for 2 plants"),
+    ],
+)
+def test_values_that_are_no_rows_are_refused(values: Any, words: str) -> None:
+    fleet = Fleet([plant(seed) for seed in range(2)])
+    with pytest.raises(DataError, match=words):
+        fleet.update(values)
+
+
+def test_masked_values_are_missing() -> None:
+    fleet = Fleet([plant(seed) for seed in range(2)])
+    assert fleet.update(np.ma.array(np.zeros((2, fleet.p)), mask=True)).missing.all()  # type: ignore[arg-type]
+
+
+def test_a_fleet_is_made_of_monitors_each_its_own() -> None:
+    one = plant(0)
+    with pytest.raises(ConfigError, match="plant 1 is a monitor that the fleet has already"):
+        Fleet([one, one])
+    with pytest.raises(ConfigError, match="plant 0 is a int"):
+        Fleet([1])  # type: ignore[list-item]
+    with pytest.raises(ConfigError, match="monitors are a Monitor; give a list"):
+        Fleet(one)  # type: ignore[arg-type]
+    with pytest.raises(ConfigError, match="workers is"):
+        Fleet([one], workers=1.5)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("method", ["bayes_posterior", "random"])
+@pytest.mark.parametrize(
+    "twin", [copy.copy, copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))]
+)
+def test_a_copy_of_a_fleet_goes_on_by_itself(method: str, twin: Any) -> None:
+    alone = [plant(seed, name=method) for seed in range(2)]
+    fleet = Fleet([plant(seed, name=method) for seed in range(2)], workers=2)
+    for step in range(5):
+        assert_equal_row(fleet, alone, rows(alone, step))
+    other = twin(fleet)
+    others = copy.deepcopy(alone)
+    for step in range(5, 10):
+        assert_equal_row(other, others, rows(others, step))
+    for step in range(5, 10):
+        assert_equal_row(fleet, alone, rows(alone, step))
+
+
+@pytest.mark.parametrize("method", ["bayes_posterior", "random"])
+def test_one_plant_of_a_fleet_is_reset(method: str) -> None:
+    alone = [plant(seed, name=method) for seed in range(3)]
+    fleet = Fleet([plant(seed, name=method) for seed in range(3)])
+    for step in range(30):
+        if step == 15:
+            fleet.reset(1)
+            alone[1].reset()
+        assert_equal_row(fleet, alone, rows(alone, step))

@@ -23,13 +23,13 @@ from causaldq import Session, WatchSettings
 from causaldq.__main__ import app
 from causaldq.errors import DataError
 from causaldq.files import read_arrays, write_arrays
-from causaldq.live import station as stations
+from causaldq.live import watch_loop
 from causaldq.live.control import Control
 from causaldq.live.outputs import RecordFile
 from causaldq.live.records import Record, as_line
 from causaldq.live.rows import RowReader
 from causaldq.live.source import FileSource, FolderSource, PipeSource, Source, source_of
-from causaldq.live.station import Station
+from causaldq.live.watch_loop import WatchLoop
 
 KILLS = 2
 """Real ones, each with a process of its own; tests/slow has more."""
@@ -49,11 +49,11 @@ class Killed(BaseException):
     """As if the process had ended here."""
 
 
-def station(folder: Path, source: Source | None = None, save_every: int = 1) -> Station:
+def watch_loop_of(folder: Path, source: Source | None = None, save_every: int = 1) -> WatchLoop:
     if not (folder / "rows.csv").exists():
         (folder / "rows.csv").write_text(text())
     session = Session(monitor(), WatchSettings(after="restart", clear_after=3))
-    return Station(
+    return WatchLoop(
         session,
         RowReader(NAMES, "rows.csv", "time"),
         source or FileSource(folder / "rows.csv"),
@@ -75,7 +75,7 @@ def written(folder: Path) -> tuple[bytes, bytes]:
 def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[bytes, bytes]:
     """What an uninterrupted run writes."""
     folder = tmp_path_factory.mktemp("whole")
-    station(folder).run()
+    watch_loop_of(folder).run()
     events = [json.loads(line)["event"] for line in written(folder)[1].splitlines()]
     assert (events[0], events[-1]) == ("raised", "cleared")
     return written(folder)
@@ -84,7 +84,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[bytes, bytes]:
 def dies_at(count: int, monkeypatch: pytest.MonkeyPatch) -> Callable[[], bool]:
     """Let the count-th write or save end the process: before, half-way, or just after it."""
     left = [count]
-    write, seal = RecordFile.write, stations.write_sealed
+    write, seal = RecordFile.write, watch_loop.write_sealed
 
     def counted() -> bool:
         left[0] -= 1
@@ -108,7 +108,7 @@ def dies_at(count: int, monkeypatch: pytest.MonkeyPatch) -> Callable[[], bool]:
             raise Killed
 
     monkeypatch.setattr(RecordFile, "write", half)
-    monkeypatch.setattr(stations, "write_sealed", sealed)
+    monkeypatch.setattr(watch_loop, "write_sealed", sealed)
     return lambda: left[0] > 0
 
 
@@ -130,9 +130,9 @@ def test_a_kill_at_any_moment_changes_nothing(
         folder = tmp_path / str(count)
         folder.mkdir()
 
-        def made(where: Path = folder) -> Station:
+        def made(where: Path = folder) -> WatchLoop:
             pipe = PipeSource(io.BytesIO(text().encode())) if source == "pipe" else None
-            return station(where, pipe, save_every)
+            return watch_loop_of(where, pipe, save_every)
 
         with monkeypatch.context() as patch:
             survives = dies_at(count, patch)
@@ -168,11 +168,11 @@ def test_a_hundred_kills_at_random_moments_change_nothing(
             with monkeypatch.context() as patch:
                 dies_at(rng.randint(1, 45), patch)
                 try:
-                    station(folder, save_every=rng.randint(1, 6)).run()
+                    watch_loop_of(folder, save_every=rng.randint(1, 6)).run()
                     break
                 except Killed:
                     kills += 1
-        station(folder).run()
+        watch_loop_of(folder).run()
         assert written(folder) == whole
     assert runs > 3
 
@@ -233,16 +233,16 @@ def test_commands_given_while_it_was_down_are_done(tmp_path: Path) -> None:
     path = tmp_path / "rows.csv"
     table = csv_text(VALUES).splitlines(keepends=True)
     path.write_text("".join(table[:10]))
-    station(tmp_path).run()
+    watch_loop_of(tmp_path).run()
     first = lines(tmp_path / "out.jsonl")
     (tmp_path / "control").write_text("without level\nmaintenance on\n")
     path.write_text("".join(table))
-    station(tmp_path).run()
+    watch_loop_of(tmp_path).run()
     found = [json.loads(line) for line in written(tmp_path)[0].splitlines()]
     assert [r.get("event", r["kind"]) for r in found[first : first + 3]] == [
         *("without", "maintenance on", "skipped"),
     ]
-    station(tmp_path).run()
+    watch_loop_of(tmp_path).run()
     assert len(written(tmp_path)[0].splitlines()) == len(found), "and done once"
 
 
@@ -261,10 +261,10 @@ def test_a_drop_folder_is_taken_in_the_order_of_names(
         part = "".join(body[first : first + 10])
         (drop / f"2026-01-{number + 1:02d}.csv").write_text(header + part)
         (drop / "notes.txt").write_text("not a table")
-        station(work, FolderSource(drop, say=said.append)).run()
+        watch_loop_of(work, FolderSource(drop, say=said.append)).run()
     assert written(work) == whole
     (drop / "2026-01-09.csv").write_text("time,flow\n1,2\n")
-    station(work, FolderSource(drop)).run()
+    watch_loop_of(work, FolderSource(drop)).run()
     last = json.loads(written(work)[0].splitlines()[-1])
     assert (last["kind"], last["reason"]) == ("skipped", "header")
     assert said == []
@@ -278,7 +278,7 @@ def half_done(tmp_path: Path) -> Path:
     """A state that was saved in the middle."""
     table = text().splitlines(keepends=True)
     (tmp_path / "rows.csv").write_text("".join(table[:15]))
-    station(tmp_path).run()
+    watch_loop_of(tmp_path).run()
     (tmp_path / "rows.csv").write_text("".join(table))
     return tmp_path
 
@@ -382,13 +382,13 @@ def test_a_bad_file_is_named_and_left_alone(half_done: Path, kind: str) -> None:
     damage(half_done)
     before = {path: path.read_bytes() for path in half_done.iterdir() if path.is_file()}
     with pytest.raises(DataError, match=words):
-        station(half_done).run()
+        watch_loop_of(half_done).run()
     assert {path: path.read_bytes() for path in half_done.iterdir() if path.is_file()} == before
     assert not Path("danger").exists()
 
 
 def test_a_state_belongs_to_one_monitor(half_done: Path) -> None:
-    made = station(half_done)
+    made = watch_loop_of(half_done)
     made.session.monitor.limit = monitor(limit=7.0).limit
     made.identity = made.session.monitor.identity
     with pytest.raises(DataError, match="belongs to another monitor"):
@@ -398,7 +398,7 @@ def test_a_state_belongs_to_one_monitor(half_done: Path) -> None:
 def test_changed_settings_hold_from_then_on(
     half_done: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    made = station(half_done)
+    made = watch_loop_of(half_done)
     rules = made.session.settings.sensors.model_copy(update={"without": ["level"]})
     made.session.settings = made.session.settings.model_copy(update={"sensors": rules})
     made.run()
@@ -409,11 +409,11 @@ def test_changed_settings_hold_from_then_on(
 def test_commands_outlive_other_settings_but_not_other_rules(
     half_done: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    made = station(half_done)
+    made = watch_loop_of(half_done)
     made.control.waiting.append("without level")
     made.run()
     for change in ("clear_after", "sensors"):
-        made = station(half_done)
+        made = watch_loop_of(half_done)
         old = made.session.settings
         rules = old.sensors.model_copy(update={"always": ["flow"]})
         new = {"clear_after": 5, **({"sensors": rules} if change == "sensors" else {})}
@@ -426,11 +426,11 @@ def test_commands_outlive_other_settings_but_not_other_rules(
 
 
 def test_an_old_control_file_that_is_new_to_the_state_is_not_carried_out(half_done: Path) -> None:
-    made = station(half_done)
+    made = watch_loop_of(half_done)
     made.control = Control()
     made.run()
     (half_done / "control").write_text("without level\n")
-    made = station(half_done)
+    made = watch_loop_of(half_done)
     made.run()
     assert made.session.monitor.sensors.without == []
 

@@ -2,8 +2,9 @@
 
 import doctest
 import inspect
+import re
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
@@ -48,6 +49,9 @@ def test_every_public_name_is_explained_with_an_example(name: str) -> None:
     found: Any = getattr(causaldq, name)
     text = inspect.getdoc(found) or ""
     assert "Examples\n--------\n" in text
+    if inspect.isclass(found) and is_dataclass(found):
+        for field in fields(found):
+            assert re.search(rf"^(.+, )?{field.name}(,.+)? : ", text, re.M), f"{name}: {field.name}"
     if inspect.isfunction(found):
         given = [p for p in inspect.signature(found).parameters if p != "progress"]
         for parameter in given:

@@ -5,14 +5,14 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from causaldq.sensors import SensorRules
-from causaldq.setting import Count, Positive, Settings
+from causaldq.sensors import PlainSettings, SensorRules
+from causaldq.setting import Count, Positive
 from causaldq.tables.settings import read_toml
 
 After = Literal["continue", "restart", "stop"]
 
 
-class OnAlarm(Settings):
+class OnAlarm(PlainSettings):
     """Who is told of an alarm and of a fault."""
 
     command: Annotated[
@@ -25,7 +25,7 @@ class OnAlarm(Settings):
     patience: Annotated[Positive, Field(description="seconds that either may take")] = 30.0
 
 
-class WatchSettings(Settings):
+class WatchSettings(PlainSettings):
     """All settings of a watch; `read_settings` takes them from a TOML file.
 
     Examples

@@ -31,6 +31,20 @@ GraphNeed = Literal["estimated", "known", "none"]
 class Problem:
     """What every method knows before monitoring begins.
 
+    Parameters
+    ----------
+    covariance : array, shape (p, p), or structure
+        In control; streams have mean zero. A `FactorCovariance` or `BlockCovariance` where p is
+        large; (n, p, p) for n replications of different plants, for methods that allow it.
+    m : int
+        Sensors.
+    statistic : StatisticSettings, optional
+        Of the local statistic.
+    graphs : array of bool, shape (g, p, p), optional
+        Equally likely acyclic causal graphs; entry [i, j] says that i causes j.
+    dynamics : StateSpace, optional
+        How rows follow from rows before, for methods that use it; None where they do not.
+
     Examples
     --------
     >>> import numpy as np
@@ -39,15 +53,10 @@ class Problem:
     """
 
     covariance: CovarianceLike
-    """(p, p), in control; streams have mean zero. A `FactorCovariance` or `BlockCovariance` where p
-    is large; (n, p, p) for n replications of different plants, for methods that allow it."""
     m: int
-    """Sensors."""
     statistic: StatisticSettings = field(default_factory=StatisticSettings)
     graphs: Bools | None = None
-    """(g, p, p), equally likely acyclic causal graphs; entry [i, j] says that i causes j."""
     dynamics: "StateSpace | None" = None
-    """How rows follow from rows before, for methods that use it; None where they do not."""
 
     def __post_init__(self) -> None:
         shape = self.covariance.shape
@@ -84,6 +93,13 @@ class Problem:
 class Truth:
     """What only a bound may know.
 
+    Parameters
+    ----------
+    shifted : array of bool, shape (n, p)
+        The streams that will shift.
+    mean : array, shape (n, p)
+        Their mean after the change.
+
     Examples
     --------
     >>> import numpy as np
@@ -92,9 +108,7 @@ class Truth:
     """
 
     shifted: Bools
-    """(n, p), the streams that will shift."""
     mean: Floats
-    """(n, p), their mean after the change."""
 
     def take(self, rows: npt.NDArray[np.generic]) -> "Truth":
         """Keep, drop or repeat replications."""

@@ -51,6 +51,21 @@ class Law:
 class StreamModel:
     """In-control streams: recorded rows, their covariance and, if known, the true graph.
 
+    Parameters
+    ----------
+    names : tuple of str
+        Of the streams.
+    rows : array, shape (r, p)
+        Standardised in-control rows: what causal discovery sees.
+    covariance : array, shape (p, p), or structure
+        Sigma.
+    effects : array, shape (p, p)
+        True direct effects; entry [i, j] is that of i on j. Zero where unknown.
+    records : Records, optional
+        There is no model to draw from: the rows are measurements, with whatever memory they have.
+    law : Law, optional
+        Where values come from, if the covariance is only an estimate or the tails are heavy.
+
     Examples
     --------
     Two independent streams with known covariance:
@@ -62,15 +77,10 @@ class StreamModel:
 
     names: tuple[str, ...]
     rows: Floats
-    """(n, p), standardised in-control rows: what causal discovery sees."""
     covariance: CovarianceLike
-    """(p, p), Sigma."""
     effects: Floats
-    """(p, p), true direct effects; entry [i, j] is that of i on j. Zero where unknown."""
     records: Records | None = None
-    """There is no model to draw from: the rows are measurements, with whatever memory they have."""
     law: Law | None = None
-    """Where values come from, if the covariance is only an estimate or the tails are heavy."""
 
     @property
     def p(self) -> int:
@@ -122,6 +132,7 @@ class StreamModel:
         return np.asarray(rows[taken], np.float64)
 
     def save(self, path: Path) -> None:
+        """Write the streams; the file appears whole or not at all."""
         arrays = {
             "names": np.array(self.names),
             "rows": self.rows,
@@ -137,6 +148,7 @@ class StreamModel:
 
     @classmethod
     def load(cls, path: Path) -> "StreamModel":
+        """Read streams that `save` wrote."""
         arrays = read_arrays(path, "names", "rows", "covariance", "effects")
         kept = {
             name.removeprefix("records."): array
