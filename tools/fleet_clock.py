@@ -38,7 +38,8 @@ def main() -> None:
     for workers in (1, 2):
         monitors, _ = some_plants(STREAMS, SENSORS, generator(8, "fleet"))
         fleets[workers] = Fleet(monitors, workers=workers)
-    rng, seen = np.random.default_rng(0), {workers: [] for workers in fleets}
+    rng = np.random.default_rng(0)
+    seen: dict[int, list[tuple[float, ...]]] = {workers: [] for workers in fleets}
     for number in range(rounds + WARM):
         values = rng.standard_normal((PLANTS, STREAMS))
         for workers, fleet in fleets.items():

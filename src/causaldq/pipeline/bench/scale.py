@@ -224,13 +224,14 @@ def _fixed(covariance: CovarianceLike) -> Callable[[Problem], BayesPosterior]:
 
 def some_plants(p: int, m: int, rng: np.random.Generator) -> tuple[list[Monitor], list[Floats]]:
     """Monitors of a thousand plants, and what makes rows of each from normal numbers."""
-    monitors, factors = [], []
+    monitors: list[Monitor] = []
+    factors: list[Floats] = []
     for number in range(PLANTS):
         mixing = rng.standard_normal((p, 2 * p))
         covariance = mixing @ mixing.T
         deviation = np.sqrt(np.diag(covariance))
         covariance /= np.outer(deviation, deviation)
-        factors.append(np.linalg.cholesky(covariance))
+        factors.append(np.asarray(np.linalg.cholesky(covariance), np.float64))
         monitors.append(_monitor(covariance, m, number))
     return monitors, factors
 
