@@ -1,6 +1,7 @@
 """Leaks among 12,523 junctions: BWSN-2, read by 100 loggers, and what a step costs.
 
-``python examples/water_scale.py`` takes a few minutes; the gallery tells what it printed.
+``OMP_NUM_THREADS=1 python examples/water_scale.py`` takes a few minutes; the gallery tells what it
+printed.
 """
 
 import resource
