@@ -135,7 +135,7 @@ print(table.pivot(index="method", columns="loggers", values="reached").round().a
 # pressures by more than half of what is usual at that hour: 34 at one junction, none at another,
 # so that 100 loggers seldom read one that tells. Nor do 20 days say what is normal, as the summary
 # warns: with one false alarm in three days asked for, four came in the nine hours before the leak,
-# in each week watched. Alarms 7 and 60 hours after them, which name junctions 3.3 and 0.6 km away,
+# in each week watched. The alarms 7 and 60 hours after such leaks, 3.3 and 0.6 km away from them,
 # are no findings then. A leak of 14% at the first junction moves 11,575 pressures; its alarm came
 # after 2 hours, and named a junction 2.7 km away, but with so many false alarms that is not shown
 # to be the leak either. The filter has no hydraulics, and the leak mixture, which has, holds a
