@@ -130,7 +130,7 @@ print(table.pivot(index="method", columns="loggers", values="reached").round().a
 # %%
 # Sixteen times larger: BWSN-2, a network of 12,523 junctions, read by 100 loggers
 # (``examples/water_scale.py``, with ``OMP_NUM_THREADS=1``). With a covariance of few common
-# factors the filter is fitted to 20 days in 18 s of CPU time, and a step takes 11 to 15 ms. So
+# factors the filter is fitted to 20 days in 18 s of CPU time, and a step takes 13 ms. So
 # size is no obstacle; evidence is. A leak of 1.5% of what the network uses moves few of its
 # pressures by more than half of what is usual at that hour: 34, none and 376 for the three
 # junctions tried, so that 100 loggers seldom read one that tells. Nor do 20 days say what is
