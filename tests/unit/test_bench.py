@@ -5,9 +5,11 @@ import json
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from causaldq.pipeline.bench.monitoring import exponent
+from causaldq.pipeline.bench.scale import a_sparse_graph, some_plants
 from causaldq.pipeline.bench.workflow import end_to_end, work_of_jobs
 from causaldq.pipeline.measure import Measurement, Target, ratios, side_by_side
 from causaldq.pipeline.report.markdown import speed
@@ -33,6 +35,18 @@ def test_work_is_measured_by_turns() -> None:
 
 def test_the_exponent_of_a_power_law() -> None:
     assert exponent({p: 3e-6 * p**1.7 for p in (10, 30, 100)}) == pytest.approx(1.7)
+
+
+def test_plants_that_speed_is_measured_on() -> None:
+    graph = a_sparse_graph(300)
+    assert np.allclose(graph.variance, 1.0)
+    own = np.linalg.inv(graph.dense)
+    linked = np.abs(own) > 0.02 * np.sqrt(np.outer(np.diag(own), np.diag(own)))
+    assert 2.5 < (linked.sum() / 300 - 1) < 8.0  # three links a stream, and causes of one effect
+    monitors, factors = some_plants(4, 2, np.random.default_rng(0))
+    assert len(monitors) == len(factors) == 1000
+    found = monitors[7].method.problem.covariance
+    assert np.allclose(factors[7] @ factors[7].T, found)
 
 
 def note(folder: Path, output: str, start: float, end: float) -> None:
