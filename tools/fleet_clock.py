@@ -15,7 +15,6 @@ import numpy as np
 from causaldq.fleet import Fleet
 from causaldq.pipeline import command  # noqa: F401  (one thread of the linear algebra)
 from causaldq.pipeline.bench.scale import PLANTS, some_plants
-from causaldq.seeds import generator
 
 STREAMS, SENSORS, WARM = 50, 10, 3
 
@@ -36,7 +35,7 @@ def main() -> None:
     rounds = parser.parse_args().rounds
     fleets = {}
     for workers in (1, 2):
-        monitors, _ = some_plants(STREAMS, SENSORS, generator(8, "fleet"))
+        monitors, _ = some_plants(STREAMS, SENSORS)
         fleets[workers] = Fleet(monitors, workers=workers)
     rng = np.random.default_rng(0)
     seen: dict[int, list[tuple[float, ...]]] = {workers: [] for workers in fleets}

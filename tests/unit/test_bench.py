@@ -43,7 +43,7 @@ def test_plants_that_speed_is_measured_on() -> None:
     own = np.linalg.inv(graph.dense)
     linked = np.abs(own) > 0.02 * np.sqrt(np.outer(np.diag(own), np.diag(own)))
     assert 2.5 < (linked.sum() / 300 - 1) < 8.0  # three links a stream, and causes of one effect
-    monitors, factors = some_plants(4, 2, np.random.default_rng(0))
+    monitors, factors = some_plants(4, 2)
     assert len(monitors) == len(factors) == 1000
     found = monitors[7].method.problem.covariance
     assert np.allclose(factors[7] @ factors[7].T, found)
