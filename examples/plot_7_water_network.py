@@ -130,14 +130,13 @@ print(table.pivot(index="method", columns="loggers", values="reached").round().a
 # %%
 # Sixteen times larger: BWSN-2, a network of 12,523 junctions, read by 100 loggers
 # (``examples/water_scale.py``, with ``OMP_NUM_THREADS=1``). With a covariance of few common
-# factors the filter is fitted to 20 days in 18 s of CPU time, and a step takes 13 ms. So
-# size is no obstacle; evidence is. A leak of 1.5% of what the network uses moves few of its
-# pressures by more than half of what is usual at that hour: 34, none and 376 for the three
-# junctions tried, so that 100 loggers seldom read one that tells. And 20 days may not say
-# what is normal, of which the summary warns: with one false alarm in three days asked for, one to
-# four came in the nine hours before the leak, in each week watched. The alarms 7, 60 and 4 hours after
-# these leaks, 3.3, 0.6 and 2.0 km away from them, are no findings then. A leak of 14% at the first
-# junction moves 11,575 pressures; its alarm came after 2 hours, and named a junction 2.7 km away,
-# but with so many false alarms that is not shown to be the leak either. The filter has no
-# hydraulics, and the leak mixture, which has, holds a signature for each pair of junctions, too
-# many there.
+# factors the filter is fitted to 20 days in 18 s of CPU time, and a step takes 13 ms. So size is
+# no obstacle; evidence is. A leak of 1.5% of what the network uses moves few of its pressures by
+# more than half of what is usual at that hour: 34, none and 376 for the three junctions tried, so
+# that 100 loggers seldom read one that tells. And 20 days may not say what is normal, of which
+# the summary warns: with one false alarm in three days asked for, one to four came in the nine
+# hours before the leak, in each week watched. The alarms 7, 60 and 4 hours after these leaks,
+# 3.3, 0.6 and 2.0 km away from them, are no findings then. A leak of 14% at the first junction
+# moves 11,575 pressures; its alarm came after 2 hours, and named a junction 2.7 km away, but with
+# so many false alarms that is not shown to be the leak either. The filter has no hydraulics, and
+# the leak mixture, which has, holds a signature for each pair of junctions, too many there.
