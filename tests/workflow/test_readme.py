@@ -83,8 +83,8 @@ def test_own_data_are_monitored_as_the_readme_says(tmp_path: Path) -> None:
     assert again.returncode == 1
     assert "sources.plant.file: plant.csv does not exist; put it there" in again.stdout
     checked = call(
-        clone, "causaldq", "verify", "results/plant", "--configfile", "config/plant.yaml",
-        check=False,
+        clone, "env", f"PYTHONPATH={clone}/src", "python", "-m", "causaldq", "verify",
+        "results/plant", "--configfile", "config/plant.yaml", check=False,
     )  # fmt: skip
     assert checked.returncode == 1
     assert "sources.plant.file: plant.csv does not exist" in checked.stdout
