@@ -654,7 +654,7 @@ def _row_twice(root: Path) -> None:
 def _other_profile(root: Path) -> None:
     text = json.dumps(records(root)[EVALUATE]).replace("/ci/", "/quick/")
     place = root / RECORDS / f"{EVALUATE}.json"
-    place.parent.mkdir()
+    place.parent.mkdir(exist_ok=True)
     put(place, text)
 
 
