@@ -144,7 +144,7 @@ def test_make_finds_a_python_in_a_folder_with_spaces(tmp_path: Path) -> None:
     (folder := tmp_path / "my clöne").mkdir()
     fake_python(folder, "python3", "3 13")
     said = subprocess.run(
-        ["make", "--dry-run", "environment"],
+        ["make", "--no-print-directory", "--dry-run", "environment"],
         cwd=ROOT, env={**os.environ, "PATH": f"{folder}:{os.environ['PATH']}"},
         capture_output=True, text=True, check=True,
     ).stdout  # fmt: skip
