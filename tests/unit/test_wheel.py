@@ -93,6 +93,8 @@ def test_the_readmes_example_runs_there(bin_folder: Path, tmp_path: Path) -> Non
 
 def test_the_command_fits_and_watches_there(bin_folder: Path, tmp_path: Path) -> None:
     command = str(bin_folder / "causaldq")
+    told = " ".join(run(command, "--help", folder=tmp_path).stdout.split())
+    assert "verify, trace, replay and all else of the pipeline is not installed here" in told
     run(command, "example", "plant.csv", folder=tmp_path)
     fit = ["fit", "plant.csv", "--time", "minute", "--sensors", "3", "--normal", "1:700"]
     run(command, *fit, "--arl0", "50", "--output", "plant.monitor", folder=tmp_path)
